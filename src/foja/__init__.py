@@ -154,6 +154,7 @@ def connect(
     web_port: int | None = None,
     web_url: str | None = None,
     trusted_proxies: str | None = None,
+    cors_origins: str | None = None,
     metrics_port: int | None = None,
     metrics_cache_seconds: float | None = None,
     metrics_timeout_seconds: float | None = None,
@@ -249,6 +250,7 @@ def connect(
     runbook_url: where the runbooks are published; empty: `docs/runbooks/`.
     web_host, web_port: address of `foja web`; other machines can reach it once there is an access key.
     web_url, trusted_proxies: its public address, and the proxies whose forwarded headers are believed.
+    cors_origins: the origins whose pages may use the API.
     metrics_port: port of `foja worker` for `/metrics` and `/healthz`; None: no port.
     metrics_cache_seconds, metrics_timeout_seconds: how long a part of `/metrics` is kept, and may take.
     max_connections, max_streams, heartbeat_seconds: most HTTP connections and event streams; their silence.

@@ -12,6 +12,7 @@ from foja.core.registry import RESERVED_DOMAINS, TRANSIENT_KINDS, Domain
 from foja.documents.model.events import DOCUMENT
 from foja.errors import BadDomain, SetupFailed
 from foja.images.model.events import IMAGE
+from foja.requests.model.events import REQUEST
 from foja.sql.access import repair
 from foja.sql.migrate import Moved, check_target, move, session
 from foja.sql.registration import register
@@ -19,7 +20,7 @@ from foja.sql.steps import read_steps
 from foja.system.model.events import SYSTEM
 from foja.threads.model.events import THREAD
 
-OWN = (CONVERSATION, DOCUMENT, IMAGE, SYSTEM, THREAD)
+OWN = (CONVERSATION, DOCUMENT, IMAGE, REQUEST, SYSTEM, THREAD)
 
 
 async def prepare(

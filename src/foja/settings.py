@@ -38,6 +38,16 @@ def _networks(text: str) -> str:
     return text
 
 
+def _origins(text: str) -> str:
+    for each in text.replace(",", " ").split():
+        parts = urlsplit(each)
+        if parts.scheme not in ("http", "https") or not parts.hostname or each != each.lower():
+            raise ValueError(f"{each} is not an origin; write https://app.example.org, never *")
+        if each != f"{parts.scheme}://{parts.netloc}" or parts.username is not None:
+            raise ValueError(f"{each} is more than an origin; leave out what follows the host and port")
+    return text
+
+
 def _issuer(url: str) -> str:
     parts = urlsplit(url)
     local = parts.hostname in ("localhost", "127.0.0.1", "::1")
@@ -56,6 +66,7 @@ def _algorithms(text: str) -> str:
 SIGNATURES = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 )
+Origins: TypeAlias = Annotated[str, AfterValidator(_origins)]
 Networks: TypeAlias = Annotated[str, AfterValidator(_networks)]
 Issuer: TypeAlias = Annotated[str, AfterValidator(_issuer)]
 Algorithms: TypeAlias = Annotated[str, AfterValidator(_algorithms)]
@@ -201,6 +212,7 @@ class Settings(BaseSettings):
     web_port: int = Field(default=8000, ge=0, le=65535)
     web_url: str = ""
     trusted_proxies: Networks = ""
+    cors_origins: Origins = ""
     metrics_port: int | None = Field(default=None, ge=0, le=65535)
     metrics_cache_seconds: float = Field(default=5.0, ge=0)
     metrics_timeout_seconds: float = Field(default=5.0, gt=0)

@@ -15,7 +15,7 @@ from foja.ledger.event import parse_id
 from foja.ledger.ledger import Ledger
 from foja.ledger.stream import Stream
 
-Protect = Callable[[UUID, str | Iterable[str]], Awaitable[Document]]
+Protect = Callable[[UUID, str | Iterable[str], str | None], Awaitable[Document]]
 
 
 class OwnStream(Stream):
@@ -27,10 +27,12 @@ class OwnStream(Stream):
         super().__init__(entity_id, ledger, domain)
         self._protect = protect
 
-    async def protect(self, required_evidence: str | Iterable[str] = ("tsa",)) -> Document:
+    async def protect(
+        self, required_evidence: str | Iterable[str] = ("tsa",), *, actor: str | None = None
+    ) -> Document:
         """Add the sealed events as a document, request evidence of it and return it."""
         await self.state()  # refuses a stream of another domain
-        return await self._protect(self.id, required_evidence)
+        return await self._protect(self.id, required_evidence, actor)
 
 
 class Registry:

@@ -245,7 +245,7 @@ async def check_routes(app: App, client: httpx.AsyncClient) -> None:
     )
     assert refused.status_code == 422
     names = [each["domain"] for each in (await client.get("/v1/streams")).json()["domains"]]
-    assert names == ["conversation", "document", "image", "invoice", "system", "thread"]
+    assert names == ["conversation", "document", "image", "invoice", "request", "system", "thread"]
 
 
 LOOPING = """

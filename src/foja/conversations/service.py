@@ -248,7 +248,7 @@ class Summary:
 
 
 Document = TypeVar("Document")  # given by the application, since domains do not import each other
-Protect: TypeAlias = Callable[[UUID, str | Iterable[str]], Awaitable[Document]]
+Protect: TypeAlias = Callable[[UUID, str | Iterable[str], str | None], Awaitable[Document]]
 
 
 class Conversations(Generic[Document]):
@@ -258,12 +258,16 @@ class Conversations(Generic[Document]):
         self._ledger, self._protect = ledger.only(CONVERSATION), protect
 
     async def protect(
-        self, conversation_id: UUID | str, required_evidence: str | Iterable[str] = ("tsa",)
+        self,
+        conversation_id: UUID | str,
+        required_evidence: str | Iterable[str] = ("tsa",),
+        *,
+        actor: str | None = None,
     ) -> Document:
         """Add the sealed events as a document, request evidence of it and return it."""
         conversation = await self.open(conversation_id)
         await conversation.state()  # refuses a stream of another domain
-        return await self._protect(conversation.id, required_evidence)
+        return await self._protect(conversation.id, required_evidence, actor)
 
     async def open(self, conversation_id: UUID | str | None = None) -> Conversation:
         """Return a new conversation, or the one with this id."""

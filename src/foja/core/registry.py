@@ -31,7 +31,7 @@ SHOWN_KINDS: Final = frozenset({"slot.open", "reset"})
 TRANSIENT_KINDS: Final = frozenset(
     {"thinking_chunk", "message_chunk", "complete", "error", "session_start", "session_end"}
 )
-RESERVED_DOMAINS: Final = frozenset({"document", "conversation", "thread", "image", "system"})
+RESERVED_DOMAINS: Final = frozenset({"document", "conversation", "thread", "image", "request", "system"})
 DIGEST: Final = re.compile("[0-9a-f]{64}")
 _DOMAIN, _TYPE = re.compile("[a-z][a-z0-9_]{0,50}"), re.compile("[a-z][a-z0-9_]{0,50}")
 _SOURCE, _KIND = re.compile("[a-z][a-z0-9-]{0,50}"), re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*")

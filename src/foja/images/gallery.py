@@ -60,6 +60,7 @@ class Gallery(Stream):
         alt: str | None = None,
         adopted: Mapping[str, Any] | None = None,
         image_id: UUID | None = None,
+        idempotency_key: str | None = None,
         expected_seq: int | None = None,
         actor: str | None = None,
     ) -> Image:
@@ -70,7 +71,14 @@ class Gallery(Stream):
         if has_other_form(url) and not url.startswith("foja:"):  # the guard says more about those
             raise BadPayload(OTHER_FORM)
         body = {"url": url} | _given(supplier_id=_text(supplier_id), alt=alt, adopted=adopted)
-        draft = self.draft(ADDED, body, event_id=image_id, expected_seq=expected_seq, actor=actor)
+        draft = self.draft(
+            ADDED,
+            body,
+            event_id=image_id,
+            idempotency_key=idempotency_key,
+            expected_seq=expected_seq,
+            actor=actor,
+        )
         event = await self._ledger.append(draft)
         return await self.after(event)
 

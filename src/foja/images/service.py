@@ -22,7 +22,7 @@ from foja.ledger.reader import HIGHEST
 
 PAGE_PRODUCTS, LOCKED_AT_ONCE = 500, 20
 Document = TypeVar("Document")  # given by the application, since domains do not import each other
-Protect: TypeAlias = Callable[[UUID, str | Iterable[str]], Awaitable[Document]]
+Protect: TypeAlias = Callable[[UUID, str | Iterable[str], str | None], Awaitable[Document]]
 Result = TypeVar("Result")
 P = ParamSpec("P")
 
@@ -100,12 +100,16 @@ class Images(Generic[Document]):
         return Gallery(parse_id(product_id, "product"), self._ledger, self._uploads, self._reads)
 
     async def protect(
-        self, product_id: UUID | str, required_evidence: str | Iterable[str] = ("tsa",)
+        self,
+        product_id: UUID | str,
+        required_evidence: str | Iterable[str] = ("tsa",),
+        *,
+        actor: str | None = None,
     ) -> Document:
         """Add the sealed events of a gallery as a document, request evidence of it and return it."""
         gallery = await self.open(product_id)
         await gallery.state()  # refuses a stream of another domain
-        return await self._protect(gallery.id, required_evidence)
+        return await self._protect(gallery.id, required_evidence, actor)
 
     async def render(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -12,8 +13,15 @@ from foja.remote.certificates import certificates
 from foja.remote.tsa import NO_PROXY
 
 
+def shown_address(url: str) -> str:
+    """Return the scheme and the host of an address; its path and its query may be a password."""
+    parts = urlsplit(url)
+    return redact(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/…")
+
+
 async def post_notice(url: str, body: dict[str, Any], notice_id: str, *, seconds: float) -> None:
     """Post it, or raise `Unavailable`. A receiver recognises a repeated notice by the header `webhook-id`."""
+    shown = shown_address(url)
     headers = {"webhook-id": notice_id, "user-agent": "foja"}
     try:
         async with (
@@ -22,9 +30,9 @@ async def post_notice(url: str, body: dict[str, Any], notice_id: str, *, seconds
             client.stream("POST", url, json=body, headers=headers) as answer,
         ):
             if not answer.is_success:
-                raise Unavailable(f"the webhook {redact(url)} answers with HTTP status {answer.status_code}")
+                raise Unavailable(f"the webhook {shown} answers with HTTP status {answer.status_code}")
     except (TimeoutError, httpx.TimeoutException):
-        raise Unavailable(f"the webhook {redact(url)} does not answer within {seconds:g} seconds") from None
+        raise Unavailable(f"the webhook {shown} does not answer within {seconds:g} seconds") from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-        reason = redact(str(error)) or type(error).__name__
-        raise Unavailable(f"the webhook {redact(url)} cannot be reached ({reason})") from None
+        reason = redact(str(error).replace(url, shown)) or type(error).__name__
+        raise Unavailable(f"the webhook {shown} cannot be reached ({reason})") from None

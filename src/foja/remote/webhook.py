@@ -8,6 +8,7 @@ There is no redirect, no proxy and no cookie here, because `httpcore` has none.
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -68,7 +69,7 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
             raise httpcore.ConnectError("its name has no address") from None
         for address in addresses:
             if reason := self._check(address):
-                raise AddressRefused(f"{address} is refused: {reason}")
+                raise AddressRefused(f"its name leads to an address that is refused: {reason}")
         failed: Exception = httpcore.ConnectError("its name has no address")
         for address in addresses:
             try:
@@ -148,5 +149,10 @@ def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> float | None:
 
 
 def _reason(error: Exception) -> str:
+    cause: BaseException | None = error
+    while cause is not None:  # the words of a socket's error contain the address that was looked up
+        if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError):
+            return os.strerror(cause.errno) if cause.errno else type(cause).__name__
+        cause = cause.__cause__ or cause.__context__
     text = " ".join(str(error).split())[:200]
     return text if text.isprintable() and text else type(error).__name__

@@ -55,10 +55,12 @@ class TenantApp:
         """This installation's own trust roots: its log's key, and the roots of its timestamps, as PEM."""
         return [self.signer.verifier().vkey(), *(root.pem.decode() for root in self.stamper.terms.roots)]
 
-    async def protect_stream(self, entity_id: UUID, required_evidence: str | Iterable[str]) -> Document:
+    async def protect_stream(
+        self, entity_id: UUID, required_evidence: str | Iterable[str], actor: str | None
+    ) -> Document:
         """Add the sealed events of a stream as a document and request evidence of it."""
-        document = await self.documents.add_transcript(entity_id)
-        await self.documents.protect(document.id, required_evidence)
+        document = await self.documents.add_transcript(entity_id, actor=actor)
+        await self.documents.protect(document.id, required_evidence, actor=actor)
         return document
 
 

@@ -16,6 +16,7 @@ from foja import __version__
 from foja.errors import Unavailable
 from foja.web.access import login
 from foja.web.access import routes as access
+from foja.web.access.cors import shared
 from foja.web.access.front import LOCAL_NAMES, host_name
 from foja.web.anchors import routes as anchors
 from foja.web.context import WebContext
@@ -30,6 +31,7 @@ from foja.web.jobs import routes as jobs
 from foja.web.log import routes as log
 from foja.web.maintenance import routes as maintenance
 from foja.web.operations.routes import add_operations
+from foja.web.pages.frame.errors import error_page
 from foja.web.pages.routes import add_pages
 from foja.web.problems import add_problems, problem, problem_of
 from foja.web.reference import page
@@ -63,12 +65,12 @@ def create_application(ctx: WebContext) -> ASGIApp:
     )
     web.openapi = partial(_described, web)  # type: ignore[method-assign]
     web.state.ctx = ctx
-    add_problems(web, login.to_login)
+    add_problems(web, login.to_login, error_page)
     for module in (*API, *_extras(), page, login):
         add_routes(web, module.routes)
     add_pages(web)
     add_operations(web)
-    return LocalNames(DirectAppends(web, ctx), ctx)
+    return shared(LocalNames(DirectAppends(web, ctx), ctx), ctx.front)
 
 
 def _extras() -> Iterator[Any]:

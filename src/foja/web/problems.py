@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from math import ceil
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
 from foja import errors
+from foja.web.transfer.encoder import JsonAnswer
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1.0
@@ -109,11 +109,15 @@ def _answer(body: dict[str, Any], retry_after: float | None = None) -> Response:
     headers = dict(CHALLENGE) if body["status"] == 401 else {}
     if seconds is not None:
         headers["Retry-After"] = str(max(1, ceil(seconds)))
-    return JSONResponse(body, body["status"], headers, MEDIA_TYPE)
+    return JsonAnswer(body, body["status"], headers, MEDIA_TYPE)
 
 
-def add_problems(web: FastAPI, to_login: Callable[[Request], Response] | None = None) -> None:
-    """Register handlers that turn every error into a problem document; a person is sent to the login."""
+def add_problems(
+    web: FastAPI,
+    to_login: Callable[[Request], Response] | None = None,
+    to_page: Callable[[Request, Exception], Awaitable[Response]] | None = None,
+) -> None:
+    """Register handlers that turn every error into a problem document, or into a page for a person."""
 
     @web.exception_handler(errors.FojaError)
     async def refused(request: Request, error: errors.FojaError) -> Response:
@@ -131,6 +135,8 @@ def add_problems(web: FastAPI, to_login: Callable[[Request], Response] | None = 
 
     @web.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
+        if to_page and request.method == "GET" and "text/html" in request.headers.get("accept", ""):
+            return await to_page(request, error)
         advice = ADVICE.get(error.status_code, "see /openapi.json")
         answer = problem(error.status_code, str(error.detail), advice)
         answer.headers.update(error.headers or {})

@@ -20,6 +20,7 @@ class Front:
     def __init__(self, settings: Settings) -> None:
         self._url = settings.web_url.rstrip("/")
         names = settings.trusted_proxies.replace(",", " ").split()
+        self.origins = settings.cors_origins.replace(",", " ").split()
         self._proxies = [ip_network(each, strict=False) for each in names]
 
     def origin(self, request: HTTPConnection) -> str:
@@ -59,7 +60,7 @@ class Front:
                 "be administrator; make a key with `foja access create`"
             )
         origin = request.headers.get("origin")
-        if origin is not None and not self.is_own(request, origin):
+        if origin is not None and not (self.is_own(request, origin) or origin in self.origins):
             raise NotAllowed("a page of another site sent this request; open the pages of this server")
         ends = [request.client.host if request.client else "", (request.scope.get("server") or ("",))[0]]
         if not all(map(is_loopback, ends)):

@@ -8,7 +8,6 @@ from uuid import UUID
 
 from fastapi import Query, Response
 from fastapi.encoders import jsonable_encoder
-from fastapi.responses import JSONResponse
 
 from foja.access.model.key import LIFETIME
 from foja.access.model.principal import Scope
@@ -26,10 +25,11 @@ from foja.web.access.answers import (
 from foja.web.bodies import body_of, describe_body
 from foja.web.caller import Administrator, AnyCaller, Caller
 from foja.web.routers import api_router
+from foja.web.streams.appends import Key, keyed, refuse_second
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = api_router("/v1/access", "access")
 Limit = Annotated[int, Query(ge=1, le=1000)]
-NO_STORE = {"Cache-Control": "no-store"}
 
 
 @routes.get("/me", response_model=Me)
@@ -48,12 +48,16 @@ async def keys(caller: Administrator, limit: Limit = 100) -> Response:
 
 
 @routes.post("/keys", status_code=201, response_model=NewKeyAnswer, openapi_extra=describe_body(NewKey))
-async def create(caller: Administrator, body: Annotated[NewKey, body_of(NewKey)]) -> Response:
-    """Make a key. Its text is in this answer and nowhere else."""
+async def create(
+    caller: Administrator, body: Annotated[NewKey, body_of(NewKey)], key: Key = None
+) -> Response:
+    """Make a key. Its text is in this answer and nowhere else, so a repeated request is refused (409)."""
+    request, asked = keyed(caller, key, "/v1/access/keys"), body.model_dump(exclude_unset=True)
+    refuse_second("key", await request.found(asked))
     tenant = body.tenant or caller.principal.tenant
     if body.installation or tenant != caller.principal.tenant:
         caller.principal.check(Scope.ADMIN, installation=True)
-    key = await caller.ctx.app.access.keys.create(
+    made = await caller.ctx.app.access.keys.create(
         tenant,
         body.scopes,
         name=body.name,
@@ -61,7 +65,8 @@ async def create(caller: Administrator, body: Annotated[NewKey, body_of(NewKey)]
         expires_at=_end(body),
         actor=caller.principal.actor,
     )
-    return _answer({"id": key.id, "key": key.text}, 201)
+    await request.note(asked, made.id)
+    return _answer({"id": made.id, "key": made.text}, 201)
 
 
 @routes.post("/keys/{key_id}/revoke", response_model=Revoked)
@@ -123,4 +128,4 @@ def _moment(text: str) -> datetime:
 
 
 def _answer(value: dict[str, Any], status: int = 200) -> Response:
-    return JSONResponse(jsonable_encoder(value), status, NO_STORE)
+    return JsonAnswer(jsonable_encoder(value), status)

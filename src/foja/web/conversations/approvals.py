@@ -12,20 +12,37 @@ from foja.web.bodies import ApprovalRequest, DecisionBody, body_of, describe_bod
 from foja.web.caller import Approver, Writer
 from foja.web.conversations.address import DecidedConversation, ReadConversation, WrittenConversation
 from foja.web.reference.answers.conversations import ApprovalAnswer, ApprovalList, DecidedApproval
+from foja.web.reference.openapi import again
 from foja.web.routers import api_router
+from foja.web.streams.appends import Key, keyed
 from foja.web.transfer.encoder import JsonAnswer
 
 routes = api_router("/v1/conversations/{conversation_id}/approvals", "approvals")
 
 
-@routes.post("", status_code=201, response_model=ApprovalAnswer, openapi_extra=describe_body(ApprovalRequest))
+@routes.post(
+    "",
+    status_code=201,
+    response_model=ApprovalAnswer,
+    responses=again(ApprovalAnswer),
+    openapi_extra=describe_body(ApprovalRequest),
+)
 async def request(
     caller: Writer,
     body: Annotated[ApprovalRequest, body_of(ApprovalRequest)],
     conversation: WrittenConversation,
+    key: Key = None,
 ) -> Response:
     """Request an approval of a tool use. The same approval_id again returns the first request."""
-    return JsonAnswer(as_json(await conversation.request_approval(**caller.signed(body))), 201)
+    request, asked = keyed(caller, key, f"/v1/conversations/{conversation.id}/approvals"), dict(body)
+    if found := await request.found(asked):
+        return JsonAnswer(as_json(await conversation.approval(found[0])), 200)
+    fields = caller.signed(body)
+    if key is not None and body.approval_id is None:
+        fields["approval_id"] = str(request.new_id(b"approval"))
+    approval = await conversation.request_approval(**fields)
+    await request.note(asked, approval.id)
+    return JsonAnswer(as_json(approval), 201)
 
 
 @routes.get("", response_model=ApprovalList)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import Response
@@ -11,8 +12,10 @@ from foja.web.caller import Reader, Writer
 from foja.web.conversations.address import ReadConversation, WrittenConversation
 from foja.web.reference.answers.documents import AddedDocument
 from foja.web.reference.answers.events import ErasedEvent, EventProofAnswer
+from foja.web.reference.openapi import again
 from foja.web.routers import api_router
-from foja.web.streams.proofs import ErasureRequest, ProtectionRequest, Seq, proof_of, protected
+from foja.web.streams.appends import Key
+from foja.web.streams.proofs import ErasureRequest, ProtectionRequest, Seq, proof_of, protect_once
 from foja.web.transfer.encoder import JsonAnswer
 
 routes = api_router("/v1/conversations/{conversation_id}", "conversations")
@@ -40,13 +43,15 @@ async def erase(
     "/protect",
     status_code=201,
     response_model=AddedDocument,
+    responses=again(AddedDocument),
     openapi_extra=describe_body(ProtectionRequest),
 )
 async def protect(
     caller: Writer,
     body: Annotated[ProtectionRequest, body_of(ProtectionRequest)],
     conversation: WrittenConversation,
+    key: Key = None,
 ) -> Response:
     """Add the sealed events as a document and request evidence of it."""
-    document = await caller.app.conversations.protect(conversation.id, body.required_evidence)
-    return JsonAnswer(protected(document), 201)
+    protect = partial(caller.app.conversations.protect, conversation.id)
+    return await protect_once(caller, key, f"/v1/conversations/{conversation.id}/protect", body, protect)

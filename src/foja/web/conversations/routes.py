@@ -16,7 +16,7 @@ from foja.web.reference.answers.conversations import ConversationPage, OpenedCon
 from foja.web.reference.answers.events import EventPage, StreamStateAnswer
 from foja.web.reference.openapi import EVENT_STREAM, event_route
 from foja.web.routers import api_router
-from foja.web.streams.appends import Key, append_to, event_answer, state_of, status_of
+from foja.web.streams.appends import Key, append_to, event_answer, keyed, state_of, status_of
 from foja.web.streams.batches import BATCH_ROUTE, EventBatch, append_batch
 from foja.web.transfer.encoder import JsonAnswer
 
@@ -34,7 +34,8 @@ async def create(
     caller: Writer, body: Annotated[NewConversation, body_of(NewConversation)], key: Key = None
 ) -> Response:
     """Open a conversation. It exists from its first event on, which the body may contain."""
-    conversation = await caller.app.conversations.open(body.id)
+    request = keyed(caller, key, "/v1/conversations")
+    conversation = await caller.app.conversations.open(body.id or request.new_id(b"conversation"))
     address = {"Location": f"/v1/conversations/{conversation.id}"}
     if body.event is None:
         return JsonAnswer({"id": str(conversation.id), "event": None}, 201, address)

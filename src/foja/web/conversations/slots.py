@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -16,24 +17,34 @@ from foja.web.caller import Writer
 from foja.web.conversations.address import WrittenConversation
 from foja.web.reference.answers.conversations import Deadline, ReservedSlots, VoidedSlot
 from foja.web.reference.answers.events import TransientAnswer
-from foja.web.reference.openapi import event_route
+from foja.web.reference.openapi import again, event_route
 from foja.web.routers import api_router
-from foja.web.streams.appends import Key, check_key, check_kind, event_answer
+from foja.web.streams.appends import Key, check_key, check_kind, event_answer, keyed
 from foja.web.transfer.encoder import JsonAnswer
 
 routes = api_router("/v1/conversations/{conversation_id}", "slots")
 
 
 @routes.post(
-    "/slots", status_code=201, response_model=ReservedSlots, openapi_extra=describe_body(Reservation)
+    "/slots",
+    status_code=201,
+    response_model=ReservedSlots,
+    responses=again(ReservedSlots),
+    openapi_extra=describe_body(Reservation),
 )
 async def reserve(
-    body: Annotated[Reservation, body_of(Reservation)], conversation: WrittenConversation
+    caller: Writer,
+    body: Annotated[Reservation, body_of(Reservation)],
+    conversation: WrittenConversation,
+    key: Key = None,
 ) -> Response:
     """Reserve the next numbers, to be filled in any order before the deadline."""
-    slots = await conversation.reserve(**dict(body))
-    reserved = {"token": str(slots.token), "seqs": slots.seqs, "deadline": slots.deadline.isoformat()}
-    return JsonAnswer(reserved, 201)
+    request, asked = keyed(caller, key, f"/v1/conversations/{conversation.id}/slots"), dict(body)
+    if found := await request.found(asked):
+        return _reserved(found, 200)
+    slots = await conversation.reserve(**asked)
+    made = (str(slots.token), slots.deadline.isoformat(), *map(str, slots.seqs))
+    return _reserved(await request.note(asked, *made), 201)
 
 
 @routes.post("/slots/{token}/extend", response_model=Deadline, openapi_extra=describe_body(Extension))
@@ -78,6 +89,11 @@ async def void(
 async def emit(body: Annotated[Chunk, body_of(Chunk)], conversation: WrittenConversation) -> Response:
     """Send a transient event to the current followers; it is not numbered and not stored."""
     return JsonAnswer((await conversation.emit(**dict(body))).envelope(), 202)
+
+
+def _reserved(made: Sequence[str], status: int) -> Response:
+    token, deadline, *seqs = made
+    return JsonAnswer({"token": token, "seqs": [*map(int, seqs)], "deadline": deadline}, status)
 
 
 def _slots(conversation: Conversation, token: str, seq: str | None = None) -> Slots:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from hashlib import sha256
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from fastapi import Query, Request, Response
 from foja.documents.document import Document
 from foja.errors import BadPayload, FojaError
 from foja.ledger.event import parse_id
+from foja.requests.service import KeyedRequest
 from foja.web.bodies import JSON, body_of, describe_body, parse_body
 from foja.web.caller import Caller, Writer
 from foja.web.documents.bodies import DigestBatch, DigestBody
@@ -19,7 +21,7 @@ from foja.web.problems import describe_problem
 from foja.web.reference.answers.documents import AddedDocument, DocumentBatchAnswer
 from foja.web.reference.openapi import again, describe_upload
 from foja.web.routers import api_router
-from foja.web.streams.appends import Key, check_key
+from foja.web.streams.appends import Key, keyed
 from foja.web.streams.proofs import protected
 from foja.web.transfer.bodies import check_same_site, media_type_of, pieces_of
 from foja.web.transfer.encoder import JsonAnswer
@@ -57,10 +59,13 @@ async def add(
 
     The same bytes under the same name are the same document: adding it again answers 200.
     """
-    check_key(key)
+    named = keyed(caller, key, "/v1/documents")
     kind = media_type_of(request)
     if kind == JSON:
-        document = await _add_digest(caller, await parse_body(request, DigestBody))
+        body = await parse_body(request, DigestBody)
+        await named.found(dict(body))
+        document = await _add_digest(caller, body)
+        await named.note(dict(body), str(document.id))
         return _added(document)
     check_same_site(request)
     pieces = pieces_of(request, caller.app.settings.upload_bytes)
@@ -70,9 +75,9 @@ async def add(
         if unknown := sorted(form.fields.keys() - FIELDS):
             raise BadPayload(f"the form has no field {unknown[0]!r}: expected {', '.join(sorted(FIELDS))}")
         labels = Labels(**{"name": form.filename, "media_type": form.media_type, **form.fields})
-        return _added(await _add_bytes(caller, reader.pieces(), labels))
+        return _added(await _add_bytes(caller, named, reader.pieces(), labels))
     labels = Labels(name, request.headers.get("content-type"), str(predecessor) if predecessor else None)
-    return _added(await _add_bytes(caller, pieces, labels))
+    return _added(await _add_bytes(caller, named, pieces, labels))
 
 
 @routes.post(
@@ -80,9 +85,14 @@ async def add(
     response_model=DocumentBatchAnswer,
     openapi_extra=describe_body(DigestBatch),
 )
-async def add_many(caller: Writer, body: Annotated[DigestBatch, body_of(DigestBatch)]) -> Response:
+async def add_many(
+    caller: Writer, body: Annotated[DigestBatch, body_of(DigestBatch)], key: Key = None
+) -> Response:
     """Add many documents by their digests, each by itself; see the result of each."""
+    named, asked = keyed(caller, key, "/v1/documents/batch"), body.model_dump()
+    await named.found(asked)
     results = [await _result(caller, each, body.required_evidence) for each in body.documents]
+    await named.note(asked)
     added = sum(bool(each["document"] and each["document"]["new"]) for each in results)
     return JsonAnswer({"added": added, "results": results})
 
@@ -102,7 +112,16 @@ async def _add_digest(caller: Caller, body: DigestBody) -> Document:
     return await caller.app.documents.add_digest(**fields, actor=caller.principal.actor)
 
 
-async def _add_bytes(caller: Caller, pieces: AsyncIterator[bytes], labels: Labels) -> Document:
+async def _add_bytes(
+    caller: Caller, named: KeyedRequest, pieces: AsyncIterator[bytes], labels: Labels
+) -> Document:
+    digest = sha256()
+    if await named.known():  # then these bytes are compared, and not stored
+        async for piece in pieces:
+            digest.update(piece)
+        [found] = await named.found({**asdict(labels), "sha256": digest.hexdigest()}) or [""]
+        return await caller.app.documents.open(found)
+
     async def add(source: BodySource) -> Document:
         return await caller.app.documents.add(
             source,  # type: ignore[arg-type]  # a raw file that is read to its end
@@ -112,7 +131,9 @@ async def _add_bytes(caller: Caller, pieces: AsyncIterator[bytes], labels: Label
             actor=caller.principal.actor,
         )
 
-    return await received(pieces, add)
+    document = await received(pieces, add)
+    await named.note({**asdict(labels), "sha256": document.sha256}, str(document.id))
+    return document
 
 
 def _predecessor(text: str | None) -> UUID | None:

@@ -9,7 +9,7 @@ from fastapi import Depends
 
 from foja.documents.histories import unknown
 from foja.ledger.event import parse_id
-from foja.web.caller import Caller, Reader, Writer
+from foja.web.caller import Caller, Reader, Retrier, Writer
 
 
 async def read_by(caller: Reader, document_id: str) -> UUID:
@@ -22,6 +22,11 @@ async def written_by(caller: Writer, document_id: str) -> UUID:
     return await _known(caller, document_id)
 
 
+async def retried_by(caller: Retrier, document_id: str) -> UUID:
+    """Return the id of a document whose failed evidence the caller may start again."""
+    return await _known(caller, document_id)
+
+
 async def _known(caller: Caller, document_id: str) -> UUID:
     document = parse_id(document_id, "document")
     if not await caller.app.documents.known([document]):
@@ -31,3 +36,4 @@ async def _known(caller: Caller, document_id: str) -> UUID:
 
 ReadDocument = Annotated[UUID, Depends(read_by)]
 WrittenDocument = Annotated[UUID, Depends(written_by)]
+RetriedDocument = Annotated[UUID, Depends(retried_by)]

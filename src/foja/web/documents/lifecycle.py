@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from base64 import b64decode
 from binascii import Error as NotBase64
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import Response
 
 from foja.documents.model.signatures import SignatureFields
 from foja.errors import BadPayload
-from foja.web.bodies import body_of, describe_body
-from foja.web.caller import Writer
-from foja.web.documents.address import WrittenDocument
+from foja.ledger.event import Event
+from foja.web.bodies import RequestBody, body_of, describe_body
+from foja.web.caller import Caller, Retrier, Writer
+from foja.web.documents.address import RetriedDocument, WrittenDocument
 from foja.web.documents.bodies import (
     DocumentProtection,
     LifecycleEvent,
@@ -23,7 +28,7 @@ from foja.web.documents.bodies import (
 from foja.web.reference.answers.documents import ErasureAnswer
 from foja.web.reference.openapi import event_route
 from foja.web.routers import api_router
-from foja.web.streams.appends import Key, check_key, event_answer
+from foja.web.streams.appends import Key, check_key, event_answer, keyed
 from foja.web.transfer.encoder import JsonAnswer
 
 routes = api_router("/v1/documents/{document_id}", "documents")
@@ -35,17 +40,11 @@ async def protect(
     caller: Writer,
     document: WrittenDocument,
     body: Annotated[DocumentProtection, body_of(DocumentProtection)],
+    key: Key = None,
 ) -> Response:
     """Request evidence of the document as it is now. An equal request returns the first one."""
-    return event_answer(
-        await caller.app.documents.protect(
-            document,
-            body.required_evidence,
-            stage=body.stage,
-            witness_hash=body.witness_hash,
-            actor=caller.principal.actor,
-        )
-    )
+    act = partial(caller.app.documents.protect, document, actor=caller.principal.actor, **dict(body))
+    return await _once(caller, key, document, "protect", body, act)
 
 
 @routes.post("/events", **event_route(LifecycleEvent))
@@ -66,46 +65,54 @@ async def record(
 
 @routes.post("/signatures", **event_route(SignatureBody))
 async def sign(
-    caller: Writer, document: WrittenDocument, body: Annotated[SignatureBody, body_of(SignatureBody)]
+    caller: Writer,
+    document: WrittenDocument,
+    body: Annotated[SignatureBody, body_of(SignatureBody)],
+    key: Key = None,
 ) -> Response:
     """Check a signature over the document as it is now, and record it; the same one is recorded once."""
     fields: SignatureFields = {"format": body.format, "signer": body.signer, "reason": body.reason}
     fields["key"], fields["certificate"] = _bytes("key", body.key), _bytes("certificate", body.certificate)
     signature = _bytes("signature", body.signature)
-    return event_answer(
-        await caller.app.documents.sign(
-            document, signature, witness_hash=body.witness_hash, actor=caller.principal.actor, **fields
-        )
-    )
+    actor, witness = caller.principal.actor, body.witness_hash
+    act = partial(caller.app.documents.sign, document, signature, witness_hash=witness, actor=actor, **fields)
+    return await _once(caller, key, document, "signatures", body, act)
 
 
-@routes.post("/revoke", **event_route(ReasonBody, replays=False))
+@routes.post("/revoke", **event_route(ReasonBody))
 async def revoke(
-    caller: Writer, document: WrittenDocument, body: Annotated[ReasonBody, body_of(ReasonBody)]
+    caller: Writer,
+    document: WrittenDocument,
+    body: Annotated[ReasonBody, body_of(ReasonBody)],
+    key: Key = None,
 ) -> Response:
     """Revoke the document. Its proofs stay valid; no further evidence is requested."""
-    event = await caller.app.documents.revoke(document, reason=body.reason, actor=caller.principal.actor)
-    return JsonAnswer(event.envelope(), 201)
+    act = partial(caller.app.documents.revoke, document, reason=body.reason, actor=caller.principal.actor)
+    return await _once(caller, key, document, "revoke", body, act)
 
 
-@routes.post("/archive", **event_route(ReasonBody, replays=False))
+@routes.post("/archive", **event_route(ReasonBody))
 async def archive(
-    caller: Writer, document: WrittenDocument, body: Annotated[ReasonBody, body_of(ReasonBody)]
+    caller: Writer,
+    document: WrittenDocument,
+    body: Annotated[ReasonBody, body_of(ReasonBody)],
+    key: Key = None,
 ) -> Response:
     """Archive the document. No further evidence is requested, and only workers may append events."""
-    event = await caller.app.documents.archive(document, reason=body.reason, actor=caller.principal.actor)
-    return JsonAnswer(event.envelope(), 201)
+    act = partial(caller.app.documents.archive, document, reason=body.reason, actor=caller.principal.actor)
+    return await _once(caller, key, document, "archive", body, act)
 
 
-@routes.post("/retry", **event_route(RetryBody, replays=False))
+@routes.post("/retry", **event_route(RetryBody))
 async def retry(
-    caller: Writer, document: WrittenDocument, body: Annotated[RetryBody, body_of(RetryBody)]
+    caller: Retrier,
+    document: RetriedDocument,
+    body: Annotated[RetryBody, body_of(RetryBody)],
+    key: Key = None,
 ) -> Response:
     """Grant new attempts for an evidence that was given up."""
-    event = await caller.app.documents.retry(
-        document, body.evidence, reason=body.reason, actor=caller.principal.actor
-    )
-    return JsonAnswer(event.envelope(), 201)
+    act = partial(caller.app.documents.retry, document, actor=caller.principal.actor, **dict(body))
+    return await _once(caller, key, document, "retry", body, act)
 
 
 @routes.post("/erase", response_model=ErasureAnswer, openapi_extra=describe_body(ReasonBody))
@@ -115,6 +122,24 @@ async def erase(
     """Erase name, digest and predecessor from the document; the answer says what stays, and why."""
     found = await caller.app.documents.erase(document, reason=body.reason, actor=caller.principal.actor)
     return JsonAnswer({"stays": list(found.stays)})
+
+
+async def _once(
+    caller: Caller,
+    key: str | None,
+    document: UUID,
+    act: str,
+    body: RequestBody,
+    append: Callable[[], Awaitable[Event]],
+) -> Response:
+    """Answer with the event that an act appends, or with that of the same key before."""
+    request, asked = keyed(caller, key, f"/v1/documents/{document}/{act}"), body.model_dump()
+    if found := await request.found(asked):
+        events = await (await caller.app.documents.open(document)).events(after=int(found[0]) - 1, limit=1)
+        return event_answer(replace(events[0], replayed=True))
+    event = await append()
+    await request.note(asked, str(event.seq))
+    return event_answer(event)
 
 
 def _bytes(name: str, text: str | None) -> bytes | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,10 +16,10 @@ from foja.web.galleries.images import FIELDS, describe_gallery, describe_image, 
 from foja.web.reference.answers.documents import AddedDocument
 from foja.web.reference.answers.events import EventAnswer
 from foja.web.reference.answers.galleries import GalleryAnswer, ImageAnswer, ProductPage
-from foja.web.reference.openapi import describe_upload
+from foja.web.reference.openapi import again, describe_upload
 from foja.web.routers import api_router
 from foja.web.streams.appends import Key, check_key
-from foja.web.streams.proofs import ProtectionRequest, protected
+from foja.web.streams.proofs import ProtectionRequest, protect_once
 from foja.web.transfer.bodies import media_type_of
 from foja.web.transfer.encoder import JsonAnswer
 
@@ -60,8 +61,10 @@ async def add(
     check_key(key)
     opened = await caller.app.images.open(product_id)
     if media_type_of(request) == JSON:
-        body = await parse_body(request, ExternalImage)
-        image = await opened.add_url(**dict(body), actor=caller.principal.actor)
+        fields = dict(await parse_body(request, ExternalImage))
+        if expected_seq is not None and fields["expected_seq"] is None:
+            fields["expected_seq"] = expected_seq
+        image = await opened.add_url(**fields, idempotency_key=key, actor=caller.principal.actor)
         return _made(opened.id, image)
     async with received_image(request, caller, FIELDS) as found:
         image = await opened.add(
@@ -156,13 +159,18 @@ async def describe(
     "/{product_id}/protect",
     status_code=201,
     response_model=AddedDocument,
+    responses=again(AddedDocument),
     openapi_extra=describe_body(ProtectionRequest),
 )
 async def protect(
-    caller: Writer, product_id: str, body: Annotated[ProtectionRequest, body_of(ProtectionRequest)]
+    caller: Writer,
+    product_id: str,
+    body: Annotated[ProtectionRequest, body_of(ProtectionRequest)],
+    key: Key = None,
 ) -> Response:
     """Add the sealed events of a gallery as a document and request evidence of it."""
-    return JsonAnswer(protected(await caller.app.images.protect(product_id, body.required_evidence)), 201)
+    protect = partial(caller.app.images.protect, product_id)
+    return await protect_once(caller, key, f"/v1/products/{product_id}/protect", body, protect)
 
 
 def _made(product_id: UUID, image: Image) -> Response:

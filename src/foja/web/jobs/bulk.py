@@ -10,7 +10,7 @@ from fastapi import Response
 from foja.errors import BadPayload, Refused
 from foja.ledger.event import parse_id
 from foja.web.bodies import body_of, describe_body
-from foja.web.caller import Caller, Operator
+from foja.web.caller import Caller, Operator, Retrier
 from foja.web.jobs.bodies import MAX_JOBS, JobSelection
 from foja.web.reference.answers.jobs import ChangedJobs
 from foja.web.routers import api_router
@@ -21,7 +21,7 @@ Selection = Annotated[JobSelection, body_of(JobSelection)]
 
 
 @routes.post("/retry", response_model=ChangedJobs, openapi_extra=describe_body(JobSelection))
-async def retry(caller: Operator, body: Selection) -> Response:
+async def retry(caller: Retrier, body: Selection) -> Response:
     """Queue dead jobs anew with fresh tries, and waiting ones at once."""
     return await _change(caller, body, caller.app.jobs.retry)
 

@@ -12,13 +12,13 @@ from foja.access.model.principal import Scope
 from foja.core.registry import RESERVED_DOMAINS
 from foja.errors import BadPayload, Refused, UnknownJob
 from foja.web.bodies import body_of, describe_body
-from foja.web.caller import Caller, Operator, Reader, Writer, needs
+from foja.web.caller import Caller, Operator, Reader, Retrier, Writer, needs
 from foja.web.conversations.address import check_domain
 from foja.web.jobs.bodies import NewJobBody, State
 from foja.web.reference.answers.jobs import ChangedJobs, EnqueuedJob, JobAnswer, JobPage, JobTypeAnswer
 from foja.web.reference.openapi import again
 from foja.web.routers import api_router
-from foja.web.streams.appends import Key, check_key
+from foja.web.streams.appends import Key, keyed
 from foja.web.transfer.encoder import JsonAnswer
 
 routes = api_router("/v1/jobs", "jobs")
@@ -60,14 +60,16 @@ async def enqueue(
     caller: Writer, body: Annotated[NewJobBody, body_of(NewJobBody)], key: Key = None
 ) -> Response:
     """Queue a job of a domain of yours. The same type, stream and key again answers 200."""
-    check_key(key)
+    request, asked = keyed(caller, key, "/v1/jobs"), dict(body)
     name = body.key or key
     if name is None:
         raise BadPayload("a job needs a key: give `key`, or send the header Idempotency-Key")
     stream = await _stream(caller, body.type, body.entity_id)
+    await request.found(asked)
     new = await caller.app.jobs.enqueue(
         body.type, stream, key=name, payload=body.payload, delay=body.delay, priority=body.priority
     )
+    await request.note(asked, name)
     answer = {"type": body.type, "entity_id": str(stream), "key": name, "new": new}
     return JsonAnswer(answer, 201 if new else 200)
 
@@ -79,7 +81,7 @@ async def job(caller: Reader, job_id: JobNumber) -> Response:
 
 
 @routes.post("/{job_id:int}/retry", response_model=ChangedJobs)
-async def retry(caller: Operator, job_id: JobNumber) -> Response:
+async def retry(caller: Retrier, job_id: JobNumber) -> Response:
     """Queue a dead job anew with fresh tries, or a waiting one at once."""
     done = await caller.app.jobs.retry([job_id], actor=caller.principal.actor)
     return JsonAnswer({"asked": 1, "done": done})

@@ -13,7 +13,7 @@ from foja.errors import Refused
 from foja.system.hygiene.purge import ORPHAN
 from foja.tenants.app import TenantApp
 from foja.web.bodies import body_of, describe_body
-from foja.web.caller import Caller, needs
+from foja.web.caller import Caller, Retrier, needs
 from foja.web.maintenance.bodies import CleanupBody, ObjectBody, PurgeBody, RetryFailedBody
 from foja.web.reference.answers.maintenance import (
     CleanupReport,
@@ -30,7 +30,6 @@ MAX_JOBS = 1_000
 ALL = ("documents", "images", "jobs")
 Cleaner = Annotated[Caller, Depends(needs(Scope.CLEANUP, installation=True))]
 Purger = Annotated[Caller, Depends(needs(Scope.PURGE, installation=True))]
-Retrier = Annotated[Caller, Depends(needs(Scope.RETRY))]
 
 
 @routes.get("/cleanup", response_model=CleanupReport)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Depends, FastAPI, Response
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from foja import __version__, sql
@@ -14,6 +14,7 @@ from foja.metrics import BUILD, exposition
 from foja.web.caller import Caller, needs
 from foja.web.context import Context
 from foja.web.reference.answers.answer import Health, Readiness
+from foja.web.transfer.encoder import JsonAnswer
 
 PATHS = ("/healthz", "/readyz", "/metrics")
 # Their numbers are sums over all tenants, and some labels are ids of streams.
@@ -33,7 +34,7 @@ def add_operations(web: FastAPI) -> None:
 async def health(ctx: Context) -> Response:
     """Return 200 if the database answers."""
     await ctx.app.database.row(sql.query("installation"))
-    return JSONResponse({"status": "ok"})
+    return JsonAnswer({"status": "ok"})
 
 
 async def ready(ctx: Context) -> Response:
@@ -44,7 +45,7 @@ async def ready(ctx: Context) -> Response:
         "status": "ok" if fine else "failed",
         "parts": {name: part.document() for name, part in parts.items()},
     }
-    return JSONResponse(body, 200 if fine else 503, {"Cache-Control": "no-store"})
+    return JsonAnswer(body, 200 if fine else 503)
 
 
 async def metrics(caller: MetricsReader, ctx: Context) -> Response:

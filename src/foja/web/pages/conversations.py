@@ -90,7 +90,7 @@ async def decide(caller: Approver, conversation: DecidedConversation, request: R
 async def protect(caller: Writer, conversation: WrittenConversation, request: Request) -> Response:
     """Add the transcript as a document and request a timestamp of it."""
     await read_form(request)
-    document = await caller.app.conversations.protect(conversation.id)
+    document = await caller.app.conversations.protect(conversation.id, actor=caller.principal.actor)
     return see_other(f"/documents/{document.id}")
 
 

@@ -14,7 +14,7 @@ from foja.access.model.principal import Scope
 from foja.errors import Refused
 from foja.jobs.admin import STATES, JobView
 from foja.observe.overview import NEWEST_OF_TYPE, JobFilter, count_jobs, find_jobs, read_job_types
-from foja.web.caller import Caller, Operator, Reader, needs
+from foja.web.caller import Caller, Operator, Reader, Retrier, needs
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import field, read_form, see_other
 from foja.web.pages.frame.page import Requested
@@ -31,7 +31,6 @@ TONES: Final = {
     "cancelled": "",
 }
 PLACES: Final = {"document": "/documents/", "conversation": "/conversations/", "image": "/galleries/"}
-Retrier = Annotated[Caller, Depends(needs(Scope.RETRY))]
 TypeOperator = Annotated[Caller, Depends(needs(Scope.ADMIN, installation=True))]
 routes = page_router(prefix="/jobs")
 

@@ -45,10 +45,10 @@ REPLAYED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def event_route(model: type[RequestBody], *, replays: bool = True) -> dict[str, Any]:
+def event_route(model: type[RequestBody]) -> dict[str, Any]:
     """Return the options of a route that records this body as an event and answers with the event."""
     options = {"status_code": 201, "response_model": EventAnswer, "openapi_extra": describe_body(model)}
-    return {**options, "responses": REPLAYED} if replays else options
+    return {**options, "responses": REPLAYED}
 
 
 def again(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:

@@ -536,10 +536,17 @@ class Transport {
       });
     } catch (cause) {
       if (signal?.aborted) throw cause;
-      throw new FojaError(`the server does not answer (${cause.message}); try again`, { cause });
+      throw new FojaError(`the server does not answer (${cause.message}); ${this._advice()}`, { cause });
     }
     if (!answer.ok) throw await problemOf(answer);
     return answer;
+  }
+
+  /** Say what may help; a browser does not tell a script whether the server is away or refuses its origin (CORS). */
+  _advice() {
+    const own = globalThis.location?.origin;
+    if (!own || own === new URL(this._url, own).origin) return "try again";
+    return `try again, or let its server accept pages of ${own} (CORS): FOJA_CORS_ORIGINS`;
   }
 }
 

@@ -2,13 +2,17 @@
  * Keeps a page current: when something happened, fetches the page again and replaces the parts that changed.
  *
  * `data-part` names a part. `data-follow` on an element is the event stream to listen to; the element shows
- * whether it is connected. `data-every` on a part asks for a look every so many seconds while the page is seen.
+ * whether it is connected. `data-every` on a part asks for a look every so many seconds while the page is seen;
+ * a page without one asks whether the server is there. While there is no answer, a banner says of when the page is.
  */
 const SETTLE_MS = 120;
 const AGAIN_MS = 1000;
+const LOOK_SECONDS = 10;
+const ANSWER_MS = 10_000;
 const FILLED_IN = "input, textarea, select";
 let timer = 0;
 let fetching = false;
+let shown = new Date(); // when what the page shows was current
 
 /** Fetch the page soon; what happens meanwhile is fetched with it. */
 export function refreshSoon(delay = SETTLE_MS) {
@@ -20,13 +24,28 @@ async function refresh() {
   if (fetching) return refreshSoon();
   fetching = true;
   try {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-    if (answer.ok) replaceParts(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    const alive = document.querySelector("[data-part]") === null;
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    const answer = await fetch(alive ? "/healthz" : location.href, { headers: { Accept: "text/html" }, signal });
+    if (!answer.ok || answer.redirected) return later("old");
+    const text = await answer.text();
+    if (!alive) replaceParts(new DOMParser().parseFromString(text, "text/html"));
+    if (!alive) shown = new Date();
+    document.getElementById("stale").hidden = true;
   } catch {
-    refreshSoon(AGAIN_MS);
+    later("gone");
   } finally {
     fetching = false;
   }
+}
+
+/** Say why the page is not current, and of when it is; look again soon. */
+function later(why) {
+  const banner = document.getElementById("stale");
+  const text = banner.dataset[why].replace("{time}", shown.toLocaleTimeString(document.documentElement.lang, { hour12: false }));
+  if (banner.hidden || banner.textContent !== text) banner.textContent = text;
+  banner.hidden = false;
+  refreshSoon(AGAIN_MS);
 }
 
 /** Replace the parts that differ. What is focused, open or being filled in stays as it is. */
@@ -67,9 +86,9 @@ function follow(element) {
 function lookLater() {
   const waits = Array.from(document.querySelectorAll("[data-every]"), (each) => Number(each.dataset.every));
   setTimeout(() => {
-    if (waits.length && !document.hidden) refreshSoon(0);
+    if (!document.hidden) refreshSoon(0);
     lookLater();
-  }, Math.min(...waits, 60) * 1000);
+  }, Math.min(...waits, waits.length ? 60 : LOOK_SECONDS) * 1000);
 }
 
 for (const each of document.querySelectorAll("[data-follow]")) follow(each);

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import Header
 
 from foja.access.model.principal import Scope
 from foja.conversations.model.events import CONVERSATION, DECISION
-from foja.errors import BadPayload, UnknownEntity, WrongEntity
+from foja.errors import BadPayload, IdempotencyConflict, UnknownEntity, WrongEntity
 from foja.ledger.event import Event
 from foja.ledger.stream import Stream
+from foja.requests.model.events import REQUEST
+from foja.requests.service import KeyedRequest
 from foja.web.bodies import NewEvent
 from foja.web.caller import Caller
 from foja.web.transfer.encoder import JsonAnswer
@@ -26,6 +29,21 @@ def check_key(key: str | None) -> None:
     """Raise `BadPayload` unless this can be the key of a request."""
     if key is not None and not 0 < len(key) <= MAX_KEY_LENGTH:
         raise BadPayload(f"not a valid Idempotency-Key: expected 1 to {MAX_KEY_LENGTH} characters")
+
+
+def keyed(caller: Caller, key: str | None, address: str) -> KeyedRequest:
+    """Return a request to an address under its key, for an act that is not one event of a given stream."""
+    check_key(key)
+    return KeyedRequest(caller.app.ledger.only(REQUEST), caller.principal.actor, address, key)
+
+
+def refuse_second(what: str, found: Sequence[str] | None) -> None:
+    """Raise `IdempotencyConflict` if a request made something whose secret was in its only answer."""
+    if found:
+        raise IdempotencyConflict(
+            f"the {what} {found[0]} was made under this Idempotency-Key, and its secret is shown once; "
+            "rotate it if the answer was lost"
+        )
 
 
 def check_kind(stream: Stream, kind: str, caller: Caller) -> None:

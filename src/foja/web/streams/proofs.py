@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
-from fastapi import Path
+from fastapi import Path, Response
 from pydantic import Field
 
 from foja.documents.document import Document
@@ -12,6 +13,9 @@ from foja.ledger.event import MAX_SEQ
 from foja.ledger.excerpts import EventProof
 from foja.ledger.stream import Stream
 from foja.web.bodies import RequestBody
+from foja.web.caller import Caller
+from foja.web.streams.appends import keyed
+from foja.web.transfer.encoder import JsonAnswer
 
 Seq = Annotated[int, Path(ge=0, lt=MAX_SEQ, description="the number of an event")]
 
@@ -42,6 +46,22 @@ def describe_proof(proven: EventProof, key: str) -> dict[str, Any]:
         "size": proven.size,
         "key": key,
     }
+
+
+async def protect_once(
+    caller: Caller,
+    key: str | None,
+    address: str,
+    body: ProtectionRequest,
+    protect: Callable[..., Awaitable[Document]],
+) -> Response:
+    """Answer with the document that `protect` makes of a stream, or with that of the same key before."""
+    request, asked = keyed(caller, key, address), dict(body)
+    if found := await request.found(asked):
+        return JsonAnswer(protected(await caller.app.documents.open(found[0])), 200)
+    document = await protect(body.required_evidence, actor=caller.principal.actor)
+    await request.note(asked, str(document.id))
+    return JsonAnswer(protected(document), 201)
 
 
 def protected(document: Document) -> dict[str, Any]:

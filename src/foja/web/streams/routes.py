@@ -23,11 +23,11 @@ from foja.web.reference.answers.events import (
     EventProofAnswer,
     StreamPage,
 )
-from foja.web.reference.openapi import EVENT_STREAM, event_route
+from foja.web.reference.openapi import EVENT_STREAM, again, event_route
 from foja.web.routers import api_router
 from foja.web.streams.appends import Key, append_to, event_answer, state_of
 from foja.web.streams.batches import BATCH_ROUTE, EventBatch, append_batch
-from foja.web.streams.proofs import ProtectionRequest, Seq, proof_of, protected
+from foja.web.streams.proofs import ProtectionRequest, Seq, proof_of, protect_once
 from foja.web.transfer.encoder import JsonAnswer
 
 routes = api_router("/v1/streams", "streams")
@@ -125,13 +125,18 @@ async def follow(caller: Reader, stream: ReadStream, start: Start) -> Response:
     f"{ONE}/protect",
     status_code=201,
     response_model=AddedDocument,
+    responses=again(AddedDocument),
     openapi_extra=describe_body(ProtectionRequest),
 )
 async def protect(
-    stream: WrittenStream, body: Annotated[ProtectionRequest, body_of(ProtectionRequest)]
+    caller: Writer,
+    stream: WrittenStream,
+    body: Annotated[ProtectionRequest, body_of(ProtectionRequest)],
+    key: Key = None,
 ) -> Response:
     """Add the sealed events as a document and request evidence of it."""
-    return JsonAnswer(protected(await stream.protect(body.required_evidence)), 201)
+    address = f"/v1/streams/{stream.domain.name}/{stream.id}/protect"
+    return await protect_once(caller, key, address, body, stream.protect)
 
 
 def _own(domain: str) -> str:

@@ -36,8 +36,8 @@ def media_type_of(request: Request) -> str:
 
 def check_same_site(request: Request) -> None:
     """Refuse a body that a page of another site sends: without a preflight it may send forms and files."""
-    site = request.headers.get("sec-fetch-site", "none")
-    if site not in ("none", "same-origin"):
+    site, origin = (request.headers.get(name, "none") for name in ("sec-fetch-site", "origin"))
+    if site not in ("none", "same-origin") and origin not in request.app.state.ctx.front.origins:
         raise Rejected(403, "The request comes from another site.", "send it from a page of this server")
 
 

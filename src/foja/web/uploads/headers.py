@@ -54,6 +54,8 @@ def read_metadata(headers: Mapping[str, str]) -> dict[str, str]:
             raise Rejected(
                 400, "Upload-Metadata is not valid.", f"the value of {name[:80]!r} is not Base64 of UTF-8"
             ) from None
+    if any("\0" in each for each in found.values()):
+        raise Rejected(400, "Upload-Metadata is not valid.", "a value contains U+0000; leave it out")
     if len(found) > MAX_METADATA:
         raise Rejected(400, "Upload-Metadata is not valid.", f"use at most {MAX_METADATA} names")
     return found

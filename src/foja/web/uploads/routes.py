@@ -14,6 +14,7 @@ from foja.web.caller import Caller, Writer
 from foja.web.problems import Rejected, describe_problem
 from foja.web.reference.answers.uploads import UploadAnswer
 from foja.web.routers import api_router
+from foja.web.streams.appends import Key, keyed
 from foja.web.transfer.bodies import media_type_of, pieces_of
 from foja.web.transfer.encoder import JsonAnswer
 from foja.web.uploads.description import headers
@@ -53,11 +54,15 @@ async def capabilities(caller: Writer) -> Response:
         "Tus-Resumable", "Upload-Length", optional=("Upload-Metadata", "Upload-Checksum"), body=True
     ),
 )
-async def create(caller: Writer, request: Request) -> Response:
+async def create(caller: Writer, request: Request, key: Key = None) -> Response:
     """Create an upload of Upload-Length bytes; the body may hold its first bytes."""
     check_version(request.headers)
     length, metadata = read_length(request.headers, "Upload-Length"), read_metadata(request.headers)
     check_metadata(metadata, caller, length)
+    named, asked = keyed(caller, key, "/v1/uploads"), {"length": length, "metadata": metadata}
+    if found := await named.found(asked):
+        upload = await _finished(caller, _find(caller, found[0]))
+        return _created(upload, {"Upload-Offset": str(_uploads(caller).offset(upload))})
     uploads, settings = _uploads(caller), caller.app.settings
     if length > settings.upload_bytes:
         raise TooLarge(f"an upload has at most {settings.upload_bytes:,} bytes (FOJA_UPLOAD_MAX_MB)")
@@ -71,11 +76,11 @@ async def create(caller: Writer, request: Request) -> Response:
             retry_after=RETRY_SECONDS,
         )
     upload = uploads.create(who.tenant, who.actor, length, metadata, seconds=settings.upload_seconds)
-    address = {"Location": f"/v1/uploads/{upload.token}"}
+    await named.note(asked, upload.token)
     more: Mapping[str, str] = {}
     if media_type_of(request) == CHUNK_TYPE or not length:
         more = await _receive(caller, request, upload, 0)
-    return Response(status_code=201, headers={**RESUMABLE, **address, **expiry(upload.expires_at), **more})
+    return _created(upload, more)
 
 
 @routes.head(ONE, response_class=Response, openapi_extra=headers("Tus-Resumable"))
@@ -118,6 +123,11 @@ async def remove(caller: Writer, request: Request, token: str) -> Response:
     check_version(request.headers)
     _uploads(caller).remove(_find(caller, token))
     return Response(status_code=204, headers=RESUMABLE)
+
+
+def _created(upload: Upload, more: Mapping[str, str]) -> Response:
+    address = {"Location": f"/v1/uploads/{upload.token}"}
+    return Response(status_code=201, headers={**RESUMABLE, **address, **expiry(upload.expires_at), **more})
 
 
 async def _receive(caller: Caller, request: Request, upload: Upload, offset: int) -> dict[str, str]:

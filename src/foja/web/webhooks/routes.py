@@ -8,12 +8,13 @@ from uuid import UUID
 
 from fastapi import Path, Query, Response
 from fastapi.encoders import jsonable_encoder
-from fastapi.responses import JSONResponse
 
 from foja.errors import BadPayload
 from foja.web.bodies import body_of, describe_body
 from foja.web.caller import Administrator, Operator
 from foja.web.routers import api_router
+from foja.web.streams.appends import Key, keyed, refuse_second
+from foja.web.transfer.encoder import JsonAnswer
 from foja.web.webhooks.bodies import (
     CreatedWebhook,
     DeliveryList,
@@ -38,22 +39,27 @@ class _Shown(Protocol):
 
 
 @routes.post("", status_code=201, response_model=CreatedWebhook, openapi_extra=describe_body(NewWebhook))
-async def create(caller: Administrator, body: Annotated[NewWebhook, body_of(NewWebhook)]) -> Response:
-    """Create a webhook. The answer has its secret, which is not shown again."""
+async def create(
+    caller: Administrator, body: Annotated[NewWebhook, body_of(NewWebhook)], key: Key = None
+) -> Response:
+    """Create a webhook. Its secret is not shown again, so a repeated request is refused (409)."""
+    request, asked = keyed(caller, key, "/v1/webhooks"), body.model_dump(exclude_unset=True)
+    refuse_second("webhook", await request.found(asked))
     made = await caller.app.webhooks.create(**dict(body), actor=caller.principal.actor)
-    return JSONResponse(_json(made), 201, {"Location": f"/v1/webhooks/{made.id}"})
+    await request.note(asked, str(made.id))
+    return JsonAnswer(_json(made), 201, {"Location": f"/v1/webhooks/{made.id}"})
 
 
 @routes.get("", response_model=WebhookList)
 async def webhooks(caller: Operator) -> Response:
     """List the webhooks of the tenant, oldest first."""
-    return JSONResponse({"webhooks": [_json(each) for each in await caller.app.webhooks.list()]})
+    return JsonAnswer({"webhooks": [_json(each) for each in await caller.app.webhooks.list()]})
 
 
 @routes.get("/{webhook_id}", response_model=WebhookAnswer)
 async def webhook(caller: Operator, webhook_id: UUID) -> Response:
     """Return one webhook."""
-    return JSONResponse(_json(await caller.app.webhooks.show(webhook_id)))
+    return JsonAnswer(_json(await caller.app.webhooks.show(webhook_id)))
 
 
 @routes.patch("/{webhook_id}", response_model=WebhookAnswer, openapi_extra=describe_body(WebhookChange))
@@ -68,14 +74,14 @@ async def change(
         await hooks.change(webhook_id, **fields, actor=actor)
     if state:
         await hooks.switch(webhook_id, on=state == "on", reason=reason, actor=actor)
-    return JSONResponse(_json(await hooks.show(webhook_id)))
+    return JsonAnswer(_json(await hooks.show(webhook_id)))
 
 
 @routes.delete("/{webhook_id}", response_model=RemovedWebhook)
 async def remove(caller: Administrator, webhook_id: UUID) -> Response:
     """Remove a webhook with the log of its deliveries."""
     await caller.app.webhooks.remove(webhook_id, actor=caller.principal.actor)
-    return JSONResponse({"id": str(webhook_id), "removed": True})
+    return JsonAnswer({"id": str(webhook_id), "removed": True})
 
 
 @routes.post(
@@ -86,7 +92,7 @@ async def rotate(
 ) -> Response:
     """Sign with a new secret; the old one signs as well until the overlap ends."""
     made = await caller.app.webhooks.rotate(webhook_id, **dict(body), actor=caller.principal.actor)
-    return JSONResponse(_json(made))
+    return JsonAnswer(_json(made))
 
 
 @routes.get("/{webhook_id}/deliveries", response_model=DeliveryList)
@@ -106,14 +112,14 @@ async def deliveries(
     )
     if more and state:
         more += f"&state={state}"
-    return JSONResponse({"deliveries": [_json(each) for each in found], "next": more})
+    return JsonAnswer({"deliveries": [_json(each) for each in found], "next": more})
 
 
 @routes.get("/{webhook_id}/deliveries/{number}", response_model=DeliveryWithAttempts)
 async def delivery(caller: Operator, webhook_id: UUID, number: Number) -> Response:
     """Return one delivery with all its attempts."""
     found, attempts = await caller.app.webhooks.delivery(webhook_id, number)
-    return JSONResponse({**_json(found), "log": [_json(each) for each in attempts]})
+    return JsonAnswer({**_json(found), "log": [_json(each) for each in attempts]})
 
 
 @routes.post(
@@ -123,7 +129,7 @@ async def replay(caller: Operator, webhook_id: UUID, body: Annotated[Replay, bod
     """Deliver again: a range of numbers or times, or what failed. Receivers see the same ids."""
     chosen = {**dict(body), "since": _moment(body.since), "until": _moment(body.until)}
     count = await caller.app.webhooks.replay(webhook_id, **chosen, actor=caller.principal.actor)
-    return JSONResponse({"replayed": count}, 202)
+    return JsonAnswer({"replayed": count}, 202)
 
 
 def _json(shown: _Shown) -> dict[str, Any]:

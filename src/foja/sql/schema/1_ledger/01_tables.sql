@@ -32,7 +32,8 @@ create table foja.domain (
 );
 
 insert into foja.domain (domain, reserved, head_only) values
-    ('conversation', true, false), ('document', true, true), ('system', true, true), ('thread', true, false);
+    ('conversation', true, false), ('document', true, true), ('request', true, false), ('system', true, true),
+    ('thread', true, false);
 
 -- Who records events for a domain: one database role each. `api` and `sweeper` belong to every domain.
 create table foja.source (

@@ -33,7 +33,7 @@ declare
     taken record;
 begin
     perform foja.check_name('the domain', name, '^[a-z][a-z0-9_]{0,50}$');
-    perform foja.require(own or name not in ('document', 'conversation', 'thread', 'image', 'system'), 'reserved_name',
+    perform foja.require(own or name not in ('document', 'conversation', 'thread', 'image', 'request', 'system'), 'reserved_name',
         format('the domain name %s is reserved', name));
     perform foja.check_name('the kind', k ->> 'kind', '^[a-z][a-z0-9_-]*([.][a-z0-9_-]+)*$'),
         foja.require(length(k ->> 'kind') <= 255, 'bad_domain', 'the name of a kind has 1 to 255 characters'),

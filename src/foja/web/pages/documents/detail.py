@@ -15,7 +15,7 @@ from foja.documents.model.states import EvidenceStatus, State
 from foja.documents.model.view import DocumentView
 from foja.judge.render.notices import translate as translate_notice
 from foja.ledger.event import Event
-from foja.web.caller import Caller, Reader, Writer
+from foja.web.caller import Caller, Reader, Retrier, Writer
 from foja.web.pages.documents.explanation import translate
 from foja.web.pages.documents.index import TONES, evidence_of, possible
 from foja.web.pages.frame.errors import page_router
@@ -94,7 +94,7 @@ async def protect(caller: Writer, request: Request, document_id: str) -> Respons
 
 
 @routes.post("/{document_id}/retry")
-async def retry(caller: Writer, request: Request, document_id: str) -> Response:
+async def retry(caller: Retrier, request: Request, document_id: str) -> Response:
     """Grant new attempts for an evidence that was given up."""
     evidence = field(await read_form(request), "evidence")
     await caller.app.documents.retry(document_id, evidence, actor=caller.principal.actor)

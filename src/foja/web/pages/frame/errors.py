@@ -67,7 +67,13 @@ async def error_page(request: Request, error: Exception) -> Response:
     with suppress(errors.FojaError):  # the error may be the reason why the visitor is unknown
         visitor = await visitor_of(request, request.app.state.ctx)
     answer = Page(request, language_of(request)).render(
-        "error.html", principal=visitor, status=status, title=title, detail=detail, code=status
+        "error.html",
+        principal=visitor,
+        status=status,
+        title=title,
+        detail=detail,
+        code=status,
+        unknown=isinstance(error, HTTPException) and status == 404,
     )
     answer.headers.update(headers)
     return answer

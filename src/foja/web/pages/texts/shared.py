@@ -35,6 +35,10 @@ TEXTS: Final[Table] = {
     "error_503": ("Try again in a moment", "Inténtelo de nuevo en un momento"),
     "error_refused": ("This was refused", "Esto fue rechazado"),
     "error_500": ("The server failed", "El servidor falló"),
+    "error_address": (
+        "There is no page at this address. It may be misspelled, or what it showed was moved.",
+        "No hay ninguna página en esta dirección. Puede estar mal escrita, o lo que mostraba se movió.",
+    ),
     "error_status": ("HTTP status {code}", "Estado HTTP {code}"),
     "error_home": ("Go to the overview", "Ir al resumen"),
     "older": ("Older", "Anteriores"),
@@ -64,5 +68,13 @@ TEXTS: Final[Table] = {
     "computing": ("Being computed.", "Calculando."),
     "live": ("live", "en vivo"),
     "connecting": ("connecting", "conectando"),
+    "server_gone": (
+        "The server does not answer. What you see is of {time}.",
+        "El servidor no responde. Lo que ve es de las {time}.",
+    ),
+    "page_old": (
+        "This page cannot be renewed. What you see is of {time}.",
+        "Esta página no se puede renovar. Lo que ve es de las {time}.",
+    ),
     "offline": ("offline, trying again", "sin conexión, reintentando"),
 }
