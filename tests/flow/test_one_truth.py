@@ -1,4 +1,4 @@
-"""One act needs one scope and names its caller, whichever way it is asked for; errors tell nothing of others."""
+"""One act needs one scope and names its caller, by whatever way; errors tell nothing of others."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def test_a_foreign_product_answers_as_an_unknown_one(app: App) -> None:
 
 
 async def test_an_error_shows_no_secret_and_no_inside_address() -> None:
-    """`foja alerts test` printed the path and the token of a webhook; deliveries the address behind a name."""
+    """`foja alerts test` printed the token of a webhook, and deliveries the address behind a name."""
     with pytest.raises(Unavailable) as refused:
         await post_notice("http://u:pw@127.0.0.1:9/hooks/T0K3N?token=abc", {}, "1", seconds=5)
     assert "http://127.0.0.1:9/…" in str(refused.value)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from foja.blobs.objects import until_referred
-from foja.errors import BadPayload, UnknownImage
+from foja.errors import BadPayload, UnknownEntity, UnknownImage, UnknownProduct
 from foja.images.model.address import OTHER_FORM, has_other_form
 from foja.images.model.events import ADDED, DESCRIBED, IMAGE, METADATA, MOVED, REMOVED, REPLACED, Fact
 from foja.images.model.gallery import Image, added, fold
@@ -110,9 +111,10 @@ class Gallery(Stream):
         """Move an image to a place; `expected_seq` refuses it if others changed the gallery."""
         image = parse_id(image_id, "image")
         body = {"image_id": str(image), "to": to}
-        event = await self.append(
-            MOVED, body, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=actor
-        )
+        with self._known():
+            event = await self.append(
+                MOVED, body, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=actor
+            )
         return await self.after(event, image)
 
     async def main(
@@ -132,9 +134,10 @@ class Gallery(Stream):
     ) -> Event:
         """Remove an image; those after it move up."""
         body = {"image_id": str(parse_id(image_id, "image")), "reason": reason}
-        return await self.append(
-            REMOVED, body, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=actor
-        )
+        with self._known():
+            return await self.append(
+                REMOVED, body, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=actor
+            )
 
     async def describe(
         self,
@@ -148,9 +151,10 @@ class Gallery(Stream):
         """Set the alternative text of an image; an empty text removes it."""
         image = parse_id(image_id, "image")
         body, key = {"image_id": str(image), "alt": alt}, _key(image, idempotency_key)
-        event = await self.append(
-            DESCRIBED, body, idempotency_key=key, expected_seq=expected_seq, actor=actor
-        )
+        with self._known():
+            event = await self.append(
+                DESCRIBED, body, idempotency_key=key, expected_seq=expected_seq, actor=actor
+            )
         return await self.after(event, image)
 
     async def list(self, *, at: int | None = None) -> GalleryView:
@@ -204,7 +208,18 @@ class Gallery(Stream):
             body = {**await self._uploads.store(self._ledger.tenant, upload), **more}
             return await self.append(kind, body, idempotency_key=key, expected_seq=expected_seq, actor=actor)
 
-        return await until_referred(record)
+        with self._known():
+            return await until_referred(record)
+
+    @contextmanager
+    def _known(self) -> Iterator[None]:
+        """Say of a product of another tenant what is said of one that does not exist."""
+        try:
+            yield
+        except UnknownEntity as error:
+            if type(error) is UnknownEntity:
+                raise UnknownProduct(f"there is no product {self.id}") from None
+            raise
 
     async def _ask(self, query: str, **values: object) -> Sequence[tuple[Any, ...]]:
         return await self._ledger.ask(query, entity=self.id, **values)
