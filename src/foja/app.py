@@ -291,7 +291,9 @@ class App(TenantApp):
         self._services.give(other, name)
         return other
 
-    def _protect_of(self, tenant: str) -> Callable[[UUID, str | Iterable[str], str | None], Awaitable[Document]]:
+    def _protect_of(
+        self, tenant: str
+    ) -> Callable[[UUID, str | Iterable[str], str | None], Awaitable[Document]]:
         """Return what makes a document of a tenant's stream, which is asked for only then."""
         return lambda entity_id, evidence, actor: self.tenant(tenant).protect_stream(
             entity_id, evidence, actor

@@ -20,6 +20,7 @@ from foja.domains import prepare
 from foja.embedded.postgres import binaries
 from foja.errors import MigrationFailed
 from foja.images.model.events import IMAGE
+from foja.requests.model.events import REQUEST
 from foja.sql.migrate import Moved, migrate, status
 from foja.sql.steps import read_steps
 from foja.system.model.events import SYSTEM
@@ -214,7 +215,7 @@ def test_python_and_the_database_keep_the_same_registry(database_url: str) -> No
         (domain, kind, v, frozenset(sources), spell_types(required), erasable, keyed_by and tuple(keyed_by))
         for domain, kind, v, sources, required, erasable, keyed_by in rows
     }
-    own = (CONVERSATION, DOCUMENT, IMAGE, SYSTEM, THREAD)
+    own = (CONVERSATION, DOCUMENT, IMAGE, REQUEST, SYSTEM, THREAD)
     assert stored == {row for domain in own for row in registry_of(domain)}
     domains = {name for (name,) in ask(database_url, "select domain from foja.domain")}
     assert domains == {domain.name for domain in own}
