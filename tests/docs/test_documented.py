@@ -19,6 +19,7 @@ from foja.images.model.events import IMAGE
 from foja.judge.trust_parser import POLICY_FIELDS
 from foja.observe.audit import QUERIES
 from foja.proofs.finding import Reason
+from foja.requests.model.events import REQUEST
 from foja.settings import Settings
 from foja.system.model.events import SYSTEM
 from foja.threads.model.events import THREAD
@@ -39,7 +40,7 @@ from tests.docs.pages import (
 KINDS_PAGE = docs("kinds")
 EVERY = {
     (kind.name, kind.v): kind
-    for domain in (CONVERSATION, DOCUMENT, IMAGE, SYSTEM, THREAD)
+    for domain in (CONVERSATION, DOCUMENT, IMAGE, REQUEST, SYSTEM, THREAD)
     for kind in (*domain.kinds, SLOT_VOIDED, BODY_ERASED)
 }
 KINDS = sorted(EVERY.values(), key=lambda kind: kind.name)
