@@ -46,9 +46,9 @@ async def visit(page: Page, address: str, **parameters: str) -> None:
     """Load an address and wait until all of it is there."""
     mark = f"{address} {parameters}"
     joined = f"{address}{'&' if '?' in address else '?'}{urlencode(parameters)}"
-    await page.value("window.stale = true")
+    await page.value("window.leftover = true")
     await page.browser.send("Page.navigate", page.session, url=joined)
-    await page.until("!window.stale && document.readyState === 'complete'", 60)
+    await page.until("!window.leftover && document.readyState === 'complete'", 60)
     await page.value(f"window.visited = {json.dumps(mark)}")
 
 
