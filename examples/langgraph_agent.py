@@ -1,6 +1,6 @@
 """A LangGraph agent with its state in a ledger: it stops to ask, and continues in another process.
 
-    pip install 'foja[langgraph]' langgraph
+    pip install 'foja[langgraph]'
     python examples/langgraph_agent.py
 
 The nodes are plain functions, so no model and no network are needed.

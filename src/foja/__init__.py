@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from foja import errors
+from foja.extras import needs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -268,11 +269,9 @@ def connect(
     settings.pop("domains", None)
     if settings.pop("unknown"):
         raise _no_setting(next(iter(unknown)))
-    try:
+    with needs("foja.connect"):
         from foja.app import App
         from foja.settings import load, warn_about_unknown_names
-    except ModuleNotFoundError as error:
-        raise missing(error) from error
     app = App(load(**settings), () if domains is None else domains)
     warn_about_unknown_names()
     return app
@@ -288,15 +287,6 @@ def _no_setting(name: str) -> errors.SetupFailed:
     return errors.SetupFailed(f"connect() has no argument {name!r}; {advice}")
 
 
-def missing(error: ModuleNotFoundError) -> Exception:
-    """Return the error for a package that is not installed; one of our own modules is a bug."""
-    if (error.name or "").partition(".")[0] == "foja":
-        return error
-    return errors.SetupFailed(
-        f"{error.name} is not installed: only `foja verify` works without pip install 'foja[server]'"
-    )
-
-
 if not TYPE_CHECKING:  # type checkers read the imports above, and report any other name
 
     def __getattr__(name: str) -> object:
@@ -304,10 +294,8 @@ if not TYPE_CHECKING:  # type checkers read the imports above, and report any ot
         module = next((module for module, names in _MODULES.items() if name in names), None)
         if module is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        try:
+        with needs(f"foja.{name}"):
             found: object = getattr(import_module(module), name)
-        except ModuleNotFoundError as error:
-            raise missing(error) from error
         globals()[name] = found
         return found
 

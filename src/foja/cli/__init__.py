@@ -14,10 +14,10 @@ from importlib import import_module
 from types import CoroutineType, TracebackType
 from typing import Any
 
-from foja import missing
 from foja.cli.output import escape_unencodable, report_error
 from foja.cli.parser import build_parser
 from foja.errors import FojaError, SetupFailed, Unavailable, redact
+from foja.extras import needs
 
 FOUND, WRONG, INTERRUPTED, PIPE_CLOSED, TERMINATED = 1, 2, 130, 141, 143
 
@@ -51,15 +51,13 @@ def _print_traceback(kind: type[BaseException], error: BaseException, trace: Tra
 def load_command(arguments: Namespace) -> Any:
     """Import and return the function of a verb."""
     module, _, name = arguments.run.partition(":")
-    try:
-        return getattr(import_module(f"foja.cli.{module}"), name)
-    except ModuleNotFoundError as error:
-        raise missing(error) from error
+    return getattr(import_module(f"foja.cli.{module}"), name)
 
 
 def _run(arguments: Namespace) -> int:
-    result = load_command(arguments)(arguments)
-    code: int = _run_async(result) if isinstance(result, CoroutineType) else result
+    with needs(arguments.program, arguments.extra):
+        result = load_command(arguments)(arguments)
+        code: int = _run_async(result) if isinstance(result, CoroutineType) else result
     sys.stdout.flush()
     return code
 

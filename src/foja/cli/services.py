@@ -15,7 +15,7 @@ from foja.app import App
 from foja.cli.installation import read_settings
 from foja.cli.output import print_error, print_json_line, print_line, print_lines
 from foja.driver.garbage import collect_seldom
-from foja.errors import redact
+from foja.errors import SetupFailed, redact
 from foja.tasks import end
 
 COLLECTORS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
@@ -23,26 +23,50 @@ COLLECTORS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
 
 async def up(arguments: Namespace) -> int:
     """Start database, worker and web, and print their addresses."""
-    async with _sending_traces(), App(read_settings(arguments)) as app, _web_server(app) as (server, url):
+    import foja.web.server  # noqa: F401  nothing is started where its packages are missing
+
+    settings = read_settings(arguments)
+    _print_step(arguments, f"starting {redact(settings.database_url) or f'PostgreSQL in {settings.home}'}")
+    async with _sending_traces(), App(settings) as app:
         await app.workers.open()  # a role that is missing is known before anything is printed
-        settings = app.settings
-        addresses = {
-            "home": str(settings.home),
-            "database": redact(settings.database_url),
-            "redis": redact(settings.redis_url) or "none: PostgreSQL numbers all events",
-            "objects": redact(settings.store_url),
-            "timestamps": redact(settings.tsa_urls)
-            or "local authority: proves order to you, not time to others",
-            "worker": "in this process, for all job types",
-            "log_key": app.trust[0],
-            "web": url,
-        }
-        if not arguments.json:
-            print_lines(f"{name.replace('_', ' '):<12}{value}" for name, value in addresses.items())
-        print_started(arguments, "running", **addresses)
-        collect_seldom()
-        async with in_background(app.work()) as work:
-            return await run_until_stopped(arguments, server, work)
+        if arguments.demo:
+            await _add_demonstration_data(arguments, app)
+        async with _web_server(app) as (server, url):
+            addresses = _addresses(app)
+            if not arguments.json:
+                print_lines(f"{name.replace('_', ' '):<12}{value}" for name, value in addresses.items())
+            print_started(arguments, f"running at {url}", **addresses, web=url)
+            collect_seldom()
+            async with in_background(app.work()) as work:
+                return await run_until_stopped(arguments, server, work)
+
+
+def _addresses(app: App) -> dict[str, str]:
+    settings = app.settings
+    return {
+        "home": str(settings.home),
+        "database": redact(settings.database_url),
+        "redis": redact(settings.redis_url) or "none: PostgreSQL numbers all events",
+        "objects": redact(settings.store_url),
+        "timestamps": redact(settings.tsa_urls)
+        or "local authority: proves order to you, not time to others",
+        "worker": "in this process, for all job types",
+        "log_key": app.trust[0],
+    }
+
+
+async def _add_demonstration_data(arguments: Namespace, app: App) -> None:
+    from foja.cli.demo.seed.seed import added, fill
+
+    _print_step(arguments, "adding demonstration data: about ten seconds")
+    for line in added(await fill(app)):
+        _print_step(arguments, line)
+
+
+def _print_step(arguments: Namespace, line: str) -> None:
+    """Print what is done while nothing can be used yet."""
+    if not arguments.json:
+        print_line(line)
 
 
 async def worker(arguments: Namespace) -> int:
@@ -66,8 +90,8 @@ async def _sending_traces() -> AsyncIterator[None]:
         return
     try:
         from foja.integrations.otel import sending
-    except ModuleNotFoundError as error:
-        print_error(f"no traces are sent: {error.name} is not installed; pip install 'foja[otel]'")
+    except SetupFailed as error:
+        print_error(f"no traces are sent: {error}")
         yield
         return
     with sending(__version__):

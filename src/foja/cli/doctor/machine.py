@@ -6,28 +6,18 @@ import platform
 import resource
 import shutil
 import stat
-from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from foja import __version__
 from foja.cli.doctor.finding import Finding, fail, note, ok, warn
 from foja.errors import FojaError
+from foja.extras import EXTRAS, is_installed
 from foja.identity import LOG_KEY
 from foja.private import REPEAT, UNFINISHED, open_bits, unfinished
 from foja.settings import Settings
 
 LEAST_FREE = 0.1
-EXTRAS = {
-    "server": "fastapi",
-    "images": "pyvips",
-    "heic": "pillow_heif",
-    "ag-ui": "ag_ui",
-    "anthropic": "anthropic",
-    "langgraph": "langgraph",
-    "openai-agents": "agents",
-    "otel": "opentelemetry.sdk",
-}
 
 
 def shown_settings(settings: Settings) -> dict[str, str]:
@@ -69,15 +59,8 @@ def check_machine(settings: Settings) -> list[Finding]:
 
 
 def _version() -> Finding:
-    extras = ", ".join(name for name, module in EXTRAS.items() if _is_installed(module)) or "none"
+    extras = ", ".join(filter(is_installed, EXTRAS)) or "none"
     return ok("version", f"foja {__version__}, Python {platform.python_version()}; extras: {extras}")
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # of the package above it
-        return False
 
 
 def _home(home: Path) -> list[Finding]:

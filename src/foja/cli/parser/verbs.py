@@ -31,8 +31,13 @@ class Verbs:
     def __init__(self, parser: ArgumentParser, *, required: bool = False) -> None:
         self._parsers: Any = parser.add_subparsers(title="verbs", metavar="VERB", required=required)
 
-    def add(self, run: str, sentence: str, examples: str, *, name: str | None = None) -> ArgumentParser:
-        """Add the verb that runs `module:function` of `foja.cli`; without a name it is named `function`."""
+    def add(
+        self, run: str, sentence: str, examples: str, *, name: str | None = None, extra: str = "server"
+    ) -> ArgumentParser:
+        """Add the verb that runs `module:function` of `foja.cli`; without a name it is named `function`.
+
+        `extra` is what is named if a package is missing.
+        """
         verb: ArgumentParser = self._parsers.add_parser(
             name or run.partition(":")[2],
             help=sentence,
@@ -41,7 +46,7 @@ class Verbs:
             formatter_class=RawDescriptionHelpFormatter,
             parents=[shared_options()],
         )
-        verb.set_defaults(run=run)
+        verb.set_defaults(run=run, program=verb.prog, extra=extra)
         # No default: the default of a verb would override the value given to its parent.
         verb.add_argument("--json", action="store_true", default=SUPPRESS, help="print JSON, not text")
         return verb

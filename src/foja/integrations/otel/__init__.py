@@ -3,6 +3,9 @@
 Configured by the variables of OpenTelemetry itself: OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, ….
 """
 
-from foja.integrations.otel.tracer import OtelTracer, sending
+from foja.extras import needs
+
+with needs("foja.integrations.otel", "otel"):
+    from foja.integrations.otel.tracer import OtelTracer, sending
 
 __all__ = ["OtelTracer", "sending"]

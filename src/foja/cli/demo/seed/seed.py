@@ -15,13 +15,17 @@ from foja.cli.output import print_result
 async def seed(arguments: Namespace) -> int:
     """Add what is not there yet, do the work that follows, and print it."""
     async with App(read_settings(arguments)) as app:
-        added = await fill(app)
+        new = await fill(app)
         home = app.settings.home
-    lines = [f"{added[name]} {name} added" for name in added]
-    if not any(added.values()):
-        lines = ["everything was there already; nothing was added"]
-    print_result(arguments, {**added, "home": str(home)}, *lines, "look at them: `foja up`, `foja status`")
+    print_result(arguments, {**new, "home": str(home)}, *added(new), "look at them: `foja up`, `foja status`")
     return 0
+
+
+def added(new: dict[str, int]) -> list[str]:
+    """Return lines that say what was added."""
+    if not any(new.values()):
+        return ["everything was there already; nothing was added"]
+    return [f"{count} {name} added" for name, count in new.items()]
 
 
 async def fill(app: App) -> dict[str, int]:

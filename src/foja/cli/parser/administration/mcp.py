@@ -18,6 +18,7 @@ def add_mcp(verbs: Verbs) -> None:
         "  foja mcp --scope read                       read and verify only\n"
         "Over HTTP, `foja web` and `foja up` serve the same tools at /mcp.",
         name="mcp",
+        extra="mcp",
     )
     mcp.add_argument("--root", type=path, metavar="DIR", help="the folder whose files tools may use (none)")
     mcp.add_argument(

@@ -19,7 +19,12 @@ def add_services(verbs: Verbs) -> None:
     up = verbs.add(
         "services:up",
         "run database, worker and web until stopped",
-        "  foja up\n  foja up --port 0                             on any free port",
+        "  foja up\n"
+        "  foja up --port 0                             on any free port\n"
+        "  foja up --demo --home /tmp/try               with something to look at",
+    )
+    up.add_argument(
+        "--demo", action="store_true", help="add what `foja demo --seed` adds; it stays in the installation"
     )
     web = verbs.add(
         "services:web",
@@ -75,6 +80,10 @@ def add_demo(verbs: Verbs) -> None:
         "demo.demo:demo",
         "show the ledger at work in a temporary folder; or fill an installation to look at",
         "  foja demo\n  foja demo --seed --home /tmp/try             then: foja up --home /tmp/try",
+        extra="demo",
+    )
+    demo.add_argument(
+        "--next", metavar="COMMAND", help="the command that the last line names (`foja up`)"
     )
     demo.add_argument(
         "--seed",
