@@ -44,6 +44,7 @@ $(FOR_UP): pyproject.toml constraints.txt | $(BIN)/pip
 
 # A Chromium for the browser test, which is skipped where none can be had.
 $(BROWSER): $(READY)
+	@command -v chromium > /dev/null || echo "installing Chromium for the browser test, if apt-get can: a minute"
 	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; } > /dev/null 2>&1 || \
 		echo "no Chromium here: the test in a real browser will be skipped (apt install chromium)"
 	@touch $@
@@ -54,8 +55,9 @@ PACKAGES := golang-go golang-golang-x-mod-dev faketime prometheus nginx systemd 
 $(LONG): $(READY)
 	@for program in go faketime prometheus promtool nginx systemd-analyze docker-compose; do \
 		command -v $$program > /dev/null || missing=yes; done; test -d /usr/share/gocode/src/golang.org/x/mod || missing=yes; \
-		test -z "$$missing" || { apt-get update -qq; for package in $(PACKAGES); do \
-			apt-get install -y -qq --no-install-recommends $$package; done; } > /dev/null 2>&1 || true
+		test -z "$$missing" || { echo "installing outside tools for the long tests, if apt-get can: a few minutes" >&3; \
+		apt-get update -qq; for package in $(PACKAGES); do \
+			apt-get install -y -qq --no-install-recommends $$package; done; } 3>&1 > /dev/null 2>&1 || true
 	@for program in go faketime promtool nginx systemd-analyze docker-compose; do command -v $$program > /dev/null || \
 		echo "no $$program here: the tests with it will be skipped (apt install $(PACKAGES))"; done
 	@touch $@
@@ -65,7 +67,7 @@ demo: $(firstword $(wildcard $(READY) $(FOR_UP)) $(FOR_DEMO))
 
 # With DEMO=1 the server has demonstration data, in a home of its own.
 up: $(firstword $(wildcard $(READY)) $(FOR_UP))
-	@$(BIN)/foja up $(if $(DEMO),--demo --home .foja)
+	@$(BIN)/foja up $(if $(DEMO),--demo --home .foja) || test $$? -eq 130  # Ctrl-C
 
 # Modules are compiled once, not by each of the hundreds of processes that tests start.
 test test-full: export PYTHONDONTWRITEBYTECODE =

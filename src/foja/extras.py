@@ -21,7 +21,7 @@ _SERVER: Final = _DEMO.union(
     + ("rich", "segno", "starlette", "uvicorn")
 )
 _IMAGES: Final = _SERVER.union(["pyvips"])
-# By the extra's name, the modules of other packages that Foja itself imports with it.
+# By the extra's name, what it brings that Foja uses.
 EXTRAS: Final[dict[str, frozenset[str]]] = {
     "server": _SERVER,
     "demo": _DEMO,

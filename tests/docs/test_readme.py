@@ -34,6 +34,7 @@ from tests.docs.pages import (
     rows,
     verbs,
 )
+from tests.flow.command import address_of
 
 GENERATED = {"docs/benchmarks.md"}  # by `make bench`
 MAX_CODE_LINES = 10
@@ -160,11 +161,9 @@ def test_every_curl_line_is_answered(tmp_path: Path, database_url: str) -> None:
     up = subprocess.Popen([foja, "up", "--port", "0"], env=environment, stdout=subprocess.PIPE, text=True)
     try:
         assert up.stdout
-        shown = dict(
-            line.split(maxsplit=1) for line in iter(up.stdout.readline, "running; stop with Ctrl-C\n")
-        )
+        url = address_of(iter(up.stdout.readline, ""))
         (tmp_path / "contract.pdf").write_bytes(b"%PDF-1.7")
-        reader = Reader(tmp_path, shown["web"].strip())
+        reader = Reader(tmp_path, url)
         for words in commands(docs("http"), "curl"):
             if words[-1].endswith("/bundle"):
                 reader.wait_until_final()

@@ -6,12 +6,18 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 FOJA = [sys.executable, "-c", "import sys; from foja.cli import main; sys.exit(main())"]
 
 Run = Callable[..., "CommandResult"]
+
+
+def address_of(lines: Iterable[str]) -> str:
+    """Return the address that `foja up` prints last."""
+    last = next(line for line in lines if line.startswith("running at "))
+    return last.removeprefix("running at ").partition(";")[0]
 
 
 class CommandResult:

@@ -352,6 +352,7 @@ def test_up_starts_an_embedded_database_and_stops_it(
         process = spawn("up", "--port", 0, "--home", folder)
         printed = [process.line() for _ in range(9)]
         assert [line.split()[0] for line in printed] == [
+            "starting",
             "home",
             "database",
             "redis",
@@ -359,8 +360,7 @@ def test_up_starts_an_embedded_database_and_stops_it(
             "timestamps",
             "worker",
             "log",
-            "web",
-            "running;",
+            "running",
         ]
         assert running(Path(folder)) is not None
         assert run("audit", "--home", folder).code == 0

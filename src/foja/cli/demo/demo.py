@@ -31,7 +31,7 @@ async def demo(arguments: Namespace) -> int:
         async with database(Settings(home=Path(home), database_url="")) as url:
             settings = Settings(home=Path(home), database_url=url, storage_url="", log_name="")
             await run_chapters(story, settings)
-    _conclude(story, time.monotonic() - began, arguments.next or _next_command())
+    _conclude(story, time.monotonic() - began, arguments.next or next_command())
     return 1 if story.failed else 0
 
 
@@ -44,7 +44,7 @@ def _conclude(story: Story, seconds: float, command: str) -> None:
         print_lines(("", f"Everything took {seconds:.1f} seconds.", f"Next, a server with pages: {command}"))
 
 
-def _next_command() -> str:
+def next_command() -> str:
     """Return what starts a server, as this shell runs it."""
     running, found = Path(sys.argv[0]), shutil.which("foja")
     program = "foja" if running.name != "foja" or found == str(running) else str(running)

@@ -1,9 +1,6 @@
 """Anthropic: a message stream into a conversation, and the conversation into the next request."""
 
-from foja.extras import needs
-
-with needs("foja.integrations.anthropic", "anthropic"):
-    from foja.integrations.anthropic.messages import messages
-    from foja.integrations.anthropic.recorder import RecordedMessage, Tool, record
+from foja.integrations.anthropic.messages import messages
+from foja.integrations.anthropic.recorder import RecordedMessage, Tool, record
 
 __all__ = ["RecordedMessage", "Tool", "messages", "record"]
