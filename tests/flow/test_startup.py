@@ -101,7 +101,8 @@ def test_the_demo_names_a_next_step_that_works_as_printed(tmp_path: Path) -> Non
     """It ended with `foja up`, which was neither on the PATH nor installed completely."""
     assert "foja demo --next 'make up DEMO=1'" in make(tmp_path, "demo")
     program = tmp_path / "foja"
-    program.write_text(f"#!{sys.executable}\nfrom foja.cli.demo.demo import next_command\nprint(next_command())")
+    code = "from foja.cli.demo.demo import next_command; print(next_command())"
+    program.write_text(f"#!{sys.executable}\n{code}")
     program.chmod(0o700)
     assert printed_by(str(program), "/usr/bin") == f"{program} up"
     assert printed_by(str(program), f"{tmp_path}:/usr/bin") == "foja up"

@@ -285,7 +285,7 @@ sys.exit(code)
 def test_other_verbs_say_what_to_install(folder: Path) -> None:
     done = alone('sys.exit(main(["audit"]))', folder)
     assert done.returncode == 2
-    assert "foja audit needs the extra \"server\": " in done.stderr
+    assert 'foja audit needs the extra "server": ' in done.stderr
     assert "install 'foja[server]'" in done.stderr
     assert done.stderr.count("\n") == 1
     assert "foja[server]" in alone("foja.connect()", folder).stderr

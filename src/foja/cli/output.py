@@ -53,6 +53,12 @@ def print_notes(notes: Iterable[str | None]) -> None:
     print_lines(dict.fromkeys(filter(None, notes)))
 
 
+def print_wait(line: str) -> None:
+    """Print what is waited for to a person who watches."""
+    if sys.stderr.isatty():
+        print(escape(line), file=sys.stderr, flush=True)
+
+
 def print_error(line: str) -> None:
     """Print an error as one line on stderr."""
     print(f"foja: {escape(' '.join(line.split()))}", file=sys.stderr, flush=True)

@@ -13,9 +13,10 @@ from typing import Any
 from foja import __version__
 from foja.app import App
 from foja.cli.installation import read_settings
-from foja.cli.output import print_error, print_json_line, print_line, print_lines
+from foja.cli.output import print_error, print_json_line, print_line, print_lines, print_wait
 from foja.driver.garbage import collect_seldom
 from foja.errors import SetupFailed, redact
+from foja.settings import Settings
 from foja.tasks import end
 
 COLLECTORS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
@@ -26,7 +27,7 @@ async def up(arguments: Namespace) -> int:
     import foja.web.server  # noqa: F401  nothing is started where its packages are missing
 
     settings = read_settings(arguments)
-    _print_step(arguments, f"starting {redact(settings.database_url) or f'PostgreSQL in {settings.home}'}")
+    _print_step(arguments, _starting(settings))
     async with _sending_traces(), App(settings) as app:
         await app.workers.open()  # a role that is missing is known before anything is printed
         if arguments.demo:
@@ -41,6 +42,10 @@ async def up(arguments: Namespace) -> int:
                 return await run_until_stopped(arguments, server, work)
 
 
+def _starting(settings: Settings) -> str:
+    return f"starting {redact(settings.database_url) or f'PostgreSQL in {settings.home}'}"
+
+
 def _addresses(app: App) -> dict[str, str]:
     settings = app.settings
     return {
@@ -48,8 +53,7 @@ def _addresses(app: App) -> dict[str, str]:
         "database": redact(settings.database_url),
         "redis": redact(settings.redis_url) or "none: PostgreSQL numbers all events",
         "objects": redact(settings.store_url),
-        "timestamps": redact(settings.tsa_urls)
-        or "local authority: proves order to you, not time to others",
+        "timestamps": redact(settings.tsa_urls) or "local authority: proves order to you, not time to others",
         "worker": "in this process, for all job types",
         "log_key": app.trust[0],
     }
@@ -71,7 +75,9 @@ def _print_step(arguments: Namespace, line: str) -> None:
 
 async def worker(arguments: Namespace) -> int:
     """Run the workers and the maintenance."""
-    async with _sending_traces(), App(read_settings(arguments)) as app:
+    settings = read_settings(arguments)
+    print_wait(_starting(settings))
+    async with _sending_traces(), App(settings) as app:
         await app.workers.open(arguments.only)  # so is a type that no worker does
         collect_seldom()
         url = redact(app.settings.database_url)
@@ -102,7 +108,9 @@ async def web(arguments: Namespace) -> int:
     """Serve HTTP."""
     import foja.web.server  # noqa: F401  as above
 
-    async with _sending_traces(), App(read_settings(arguments)) as app, _web_server(app) as (server, url):
+    settings = read_settings(arguments)
+    print_wait(_starting(settings))
+    async with _sending_traces(), App(settings) as app, _web_server(app) as (server, url):
         collect_seldom()
         print_started(arguments, f"serving {url}", web=url)
         return await run_until_stopped(arguments, server)

@@ -82,9 +82,7 @@ def add_demo(verbs: Verbs) -> None:
         "  foja demo\n  foja demo --seed --home /tmp/try             then: foja up --home /tmp/try",
         extra="demo",
     )
-    demo.add_argument(
-        "--next", metavar="COMMAND", help="the command that the last line names (`foja up`)"
-    )
+    demo.add_argument("--next", metavar="COMMAND", help="the command that the last line names (`foja up`)")
     demo.add_argument(
         "--seed",
         action="store_const",
