@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -91,6 +90,8 @@ def _package(module: str) -> str:
 
 def install_command(extra: str) -> str:
     """Return the command that installs an extra for this Python, as this shell runs it."""
+    import shutil  # late: it is only needed here, and `import foja` is faster without it
+
     found = shutil.which("pip")
     own = found and Path(found) == Path(sys.executable).with_name("pip")
     return f"{'pip' if own else f'{sys.executable} -m pip'} install 'foja[{extra}]'"

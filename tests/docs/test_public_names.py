@@ -67,7 +67,7 @@ def test_a_star_import_brings_all_of_them() -> None:
 def test_importing_foja_imports_nothing_heavy() -> None:
     loaded = set(run("import sys, foja; print(*sys.modules)").split())
     assert not loaded & HEAVY
-    assert {each for each in loaded if each.startswith("foja")} == {"foja", "foja.errors"}
+    assert {each for each in loaded if each.startswith("foja")} == {"foja", "foja.errors", "foja.extras"}
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
