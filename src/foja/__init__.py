@@ -144,6 +144,8 @@ def connect(
     gallery_limit: int | None = None,
     log_format: Literal["text", "json"] | None = None,
     log_level: Literal["debug", "info", "warning", "error"] | None = None,
+    health_seconds: float | None = None,
+    health_remote_seconds: float | None = None,
     alert_seconds: float | None = None,
     alert_limits: str | None = None,
     alert_webhook_url: str | None = None,
@@ -245,6 +247,7 @@ def connect(
     thumbnail_backlog: how many images wait at most because the variants were changed.
     gallery_read, gallery_limit: who may read galleries with SQL, and most images of one product.
     log_format, log_level: how commands write their log to stderr; a library leaves that to its program.
+    health_seconds, health_remote_seconds: pause between probes of our parts, and of those of others.
     alert_seconds, alert_limits: pause between evaluations (0: none), and limits: `log_lag=120 …`.
     alert_webhook_url: where a notification is posted when an alert fires or clears.
     alert_mail_to, alert_mail_from, smtp_url: who gets it by e-mail, its sender, and the mail server.

@@ -19,7 +19,7 @@ from foja.alerts.assembly import open_alerts
 from foja.alerts.service import Alerting
 from foja.anchors.admin import Anchors
 from foja.blobs.objects import Objects
-from foja.blobs.store import Store, open_store
+from foja.blobs.store import READ, WRITE, Store, open_store
 from foja.blobs.uploads import PartialUploads
 from foja.conversations import assembly as conversations
 from foja.conversations.model.events import CONVERSATION
@@ -35,9 +35,11 @@ from foja.driver.connection import is_recovering
 from foja.driver.database import Database, connect
 from foja.embedded.servers import database, redis_url
 from foja.errors import BadDomain, LedgerUnavailable, MigrationFailed, SetupFailed
+from foja.health.service import LOG, Health, Probe
 from foja.identity import check_home, check_store, make_signer, read_signer
 from foja.images import assembly as images
 from foja.jobs.admin import Jobs
+from foja.jobs.announcement import find_unhandled
 from foja.jobs.assembly import Chore, Shared
 from foja.jobs.spec import WorkerSpec
 from foja.jobs.sweeper import run_ticks, sweep_jobs
@@ -49,8 +51,9 @@ from foja.maintenance.lease import MaintenanceLease
 from foja.maintenance.loop import Maintenance, side_by_side, throttle
 from foja.observe.metrics.assembly import open_scrape
 from foja.observe.metrics.scrape import Scrape
-from foja.observe.readiness import Readiness
+from foja.observe.readiness import SCHEMA, Readiness
 from foja.private import check_finished
+from foja.remote.redis import redis_version
 from foja.settings import Settings
 from foja.streams import Registry
 from foja.system import assembly as system
@@ -65,6 +68,7 @@ from foja.workers import Workers
 
 READER, OPERATOR, SWEEPER = "reader", "operator", "sweeper"
 SWEEP_SECONDS = 1.0
+REDIS, REDIS_SECONDS = "redis", 5.0
 MAX_TENANTS = 1_024  # whose services are kept
 RECOVERY_PAUSE_SECONDS = 0.5
 MAX_RECOVERY_SECONDS = 600.0  # for the log of a large database after a crash
@@ -103,6 +107,7 @@ class App(TenantApp):
     metrics: Scrape
     alerts: Alerting
     readiness: Readiness
+    health: Health
 
     def __init__(
         self,
@@ -120,6 +125,7 @@ class App(TenantApp):
         self._domains = unique([*load_domains(settings.domains), *unique(domains)])
         self._open = AsyncExitStack()
         self._tenants = lru_cache(MAX_TENANTS)(self._open_tenant)
+        self._watching = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
         given = self.settings
@@ -157,6 +163,12 @@ class App(TenantApp):
             await self._work_until_idle(workers)
             if only is None:
                 await announcement.warn()
+        await self.health.write(everything=True)
+
+    async def watch(self) -> None:
+        """Write and probe the health of every part, and evaluate the alerts, for ever."""
+        async with self._watching:
+            await side_by_side(self.health.run(), self.alerts.run())
 
     async def publish(self) -> None:
         """Seal, number, sign and publish what is recorded so far. No job is done."""
@@ -176,15 +188,21 @@ class App(TenantApp):
             [throttle(chore, SWEEP_SECONDS) for chore in self._chores],
             beside=self._collectors,
             lease=MaintenanceLease(self.sweeper),
+            report=partial(self.health.report, LOG),
         )
-        await side_by_side(maintenance.run(), self.alerts.run(), *(worker.run() for worker, _ in workers))
+        await side_by_side(maintenance.run(), self.watch(), *(worker.run() for worker, _ in workers))
 
     async def _work_until_idle(self, workers: Sequence[tuple[Worker, WorkerSpec]]) -> None:
         chores: list[Chore] = [throttle(chore, 0) for chore in self._chores]
         chores += [worker.step for worker, spec in workers if not spec.after_checkpoint]
         waiting: list[Chore] = [worker.step for worker, spec in workers if spec.after_checkpoint]
         maintenance = Maintenance(
-            self.sequencer, self.settings.checkpoint_seconds, chores, waiting, self._collectors
+            self.sequencer,
+            self.settings.checkpoint_seconds,
+            chores,
+            waiting,
+            self._collectors,
+            report=partial(self.health.report, LOG),
         )
         await maintenance.run(until_idle=True)
 
@@ -209,7 +227,15 @@ class App(TenantApp):
         )
         self._open.push_async_callback(self._notifier.close)
         self._notifier.open()
-        self.store = open_store(self.settings.store_url)
+        self.health = Health(
+            self.database,
+            self.reader,
+            partial(find_unhandled, self.operator),
+            seconds=self.settings.health_seconds,
+            remote_seconds=self.settings.health_remote_seconds,
+        )
+        self._open.push_async_callback(self.health.close)
+        self.store = open_store(self.settings.store_url, self.health.report)
         await check_store(self.store, self.settings, installation.id)
         self.objects = Objects(self.store, self.database, self.operator, self.settings.own_tenant)
         self.uploads = PartialUploads(self.settings.home / "uploads")
@@ -224,13 +250,15 @@ class App(TenantApp):
             self._open,
             redis_domain=CONVERSATION.name,
             guarded=[domain.name for domain in OWN if domain.head_only],
+            redis_report=partial(self.health.report, REDIS),
         )
         log = opener.log(self.reader, self.store)
         self._collectors = opener.collectors(self.sweeper, log, key)
         self.ledger = await opener.open(log, installation.id, installation.draft_type)
         self.registry = Registry(self.database)
-        self.metrics = open_scrape(self.settings, self.reader, self.operator)
-        self.readiness = Readiness(self.reader, self.store)
+        self.metrics = open_scrape(self.settings, self.reader, self.operator, self.health, self.store)
+        self.readiness = Readiness(self.reader, self.store, self.health)
+        self._name_parts()
         tenant, own_tenant = self.settings.tenant or None, self.settings.own_tenant
         self.jobs = Jobs(self.database, self.operator, self._notifier, tenant, own_tenant)
         self._open.push_async_callback(self.jobs.close)
@@ -250,6 +278,7 @@ class App(TenantApp):
             notifier=self._notifier,
             vkey=self.signer.verifier().vkey(),
             closing=self._open,
+            health=self.health,
         )
         document = await documents.assemble(shared)
         conversation = conversations.assemble(shared, self._protect_of)
@@ -269,15 +298,31 @@ class App(TenantApp):
         self._services.give(self, self.settings.own_tenant)
         self.anchors = Anchors(self.operator, document.networks, document.proofs, self.settings)
         self.alerts = open_alerts(
-            self.settings, self.operator, self.metrics, document.networks, installation.id
+            self.settings, self.operator, self.metrics, document.networks, installation.id, self.health
         )
         self._chores = [*document.chores, *conversation.chores, *image.chores, *thread.chores]
         self._chores += [*own.chores, *webhook.chores, self.uploads.sweep]
         self._chores += [partial(sweep_jobs, self.sweeper), partial(run_ticks, self.sweeper)]
         specs = [*document.workers, *conversation.workers, *image.workers, *thread.workers, *own.workers]
         specs += webhook.workers
-        self.workers = Workers(self.settings, self._notifier, self._open, specs, self._domains)
+        self.workers = Workers(
+            self.settings, self._notifier, self._open, specs, self._domains, self.health.report
+        )
         self.orphans = open_hygiene(self.settings, self.store, self.workers.queue(HYGIENE).database.patient())
+
+    def _name_parts(self) -> None:
+        """Name the parts that no domain brings, with how each is probed."""
+        self.health.add(
+            {
+                SCHEMA: Probe(self.readiness.check_schema, reports=True),
+                LOG: Probe(),
+                READ: Probe(self.readiness.check_store, reports=True),
+                WRITE: Probe(self.store.try_write, reports=True),
+            }
+        )
+        if self.settings.redis_url:
+            ask = partial(redis_version, self.settings.redis_url, seconds=REDIS_SECONDS)
+            self.health.add({REDIS: Probe(ask)})
 
     def _open_tenant(self, name: str) -> TenantApp:
         other = TenantApp()

@@ -51,6 +51,7 @@ class FojaError(Exception):
 
     code = "foja_error"
     retryable = False
+    part: str | None = None  # of the installation that failed, once its health was told
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*(redact(each) if isinstance(each, str) else each for each in arguments))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 from weakref import WeakSet
 
 from foja.errors import FojaError, LedgerUnavailable
@@ -13,6 +15,13 @@ DATABASE = "the database"
 SETTLE_SECONDS = 5.0  # of success, until an activity that is repeated often works again
 UNSEEN_SECONDS = 20
 log = logging.getLogger("foja.faults")
+# Told of each success (None) and each error of one part of an installation, and of any part by its name.
+Report: TypeAlias = Callable[[Exception | None], None]
+Reports: TypeAlias = Callable[[str, Exception | None], None]
+
+
+def unreported(*_: object) -> None:
+    """Report nothing: for what is no part of a running installation."""
 
 
 @dataclass(slots=True)
@@ -32,10 +41,13 @@ class Watch:
     A watch that is closed, or that nothing refers to any more, keeps no fault open. Some activities succeed
     now and then during a fault, as with a full disk: it ends after `settle` seconds of success. An activity
     that is `rare` leaves outages of the database to the others, which notice their end when it comes.
+    `report` is told of every success and error: the health of a part is what its watch saw last.
     """
 
-    def __init__(self, name: str, settle: float = 0, *, rare: bool = False) -> None:
-        self._name, self._settle, self._rare = name, settle, rare
+    def __init__(
+        self, name: str, settle: float = 0, *, rare: bool = False, report: Report = unreported
+    ) -> None:
+        self._name, self._settle, self._rare, self._report = name, settle, rare, report
         self._fault: str | None = None
         self._failed_at = 0.0
 
@@ -49,6 +61,7 @@ class Watch:
 
         Errors of one kind are one fault of this activity; an outage of the database is one for all.
         """
+        self._report(error)
         code = error.code if isinstance(error, FojaError) else type(error).__name__
         outage = isinstance(error, LedgerUnavailable)
         if outage and self._rare:
@@ -71,6 +84,7 @@ class Watch:
 
     def worked(self) -> None:
         """Log the end of the fault if this watch was the last to see it, and it has settled."""
+        self._report(None)
         if self._fault and time.monotonic() >= self._failed_at + self._settle:
             self._end()
 

@@ -128,6 +128,23 @@ DATABASE_TRANSACTION_AGE = Gauge(
 DISK_FREE = Gauge("foja_disk_free_bytes", "Free space of the disk that has the home.")
 DISK_BYTES = Gauge("foja_disk_bytes", "Size of the disk that has the home.")
 
+STORE_FREE = Gauge(
+    "foja_store_free_bytes", "Free space of the store's disk; of a bucket 1, or 0 if it is full."
+)
+STORE_BYTES = Gauge("foja_store_bytes", "Size of the store's disk; of a bucket 1.")
+
+HEALTH_FAILING = Gauge(
+    "foja_health_failing_seconds",
+    "How long a part has failed or been paused; 0 if it does not.",
+    ["kind", "part"],
+)
+HEALTH_UNTRIED = Gauge(
+    "foja_health_untried", "1 if a part was not tried for so long that nothing is known.", ["kind", "part"]
+)
+DOCUMENTS_GIVEN_UP = Gauge(
+    "foja_documents_given_up", "Documents whose evidence was given up, counted up to 100."
+)
+
 HTTP_REQUESTS = Counter(
     "foja_http_requests_total", "Answered requests of this process.", ["method", "route", "code"]
 )

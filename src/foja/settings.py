@@ -200,6 +200,8 @@ class Settings(BaseSettings):
     log_format: Literal["text", "json"] = "text"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
+    health_seconds: float = Field(default=30.0, gt=0)
+    health_remote_seconds: float = Field(default=600.0, ge=0)
     alert_seconds: float = Field(default=30.0, ge=0)
     alert_limits: str = ""
     alert_webhook_url: Secret = ""

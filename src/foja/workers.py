@@ -12,6 +12,7 @@ from functools import partial
 from foja.core.registry import Domain
 from foja.driver.database import Database
 from foja.errors import BadDomain, LedgerUnavailable, UnknownJob
+from foja.faults import Reports, unreported
 from foja.jobs.announcement import Announcement
 from foja.jobs.decider import decide_streams, drafting
 from foja.jobs.exclusive import RunLock
@@ -35,8 +36,10 @@ class Workers:
         closing: AsyncExitStack,
         specs: Iterable[WorkerSpec],
         domains: Iterable[Domain],
+        report: Reports = unreported,
     ) -> None:
         """`specs` are the workers of Foja's domains; `domains` are those of users."""
+        self._report = report
         self._settings, self._notifier, self._closing = settings, notifier, closing
         self._specs = {spec.type: spec for spec in specs}
         self._types: dict[str, Domain] = {}
@@ -114,6 +117,7 @@ class Workers:
             run_lock=self._run_lock,
             before_claim=spec.before_claim(queue) if spec.before_claim else None,
             rests=spec.rests,
+            report=partial(self._report, f"job:{spec.type}"),
         )
 
 

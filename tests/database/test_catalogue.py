@@ -69,6 +69,8 @@ REQUEST_MAY = (READER_MAY - {"call: foja.gallery_readers"}) | {
     "call: foja.is_given_up",  # of rows that the request may read
     "call: foja.job_of",
     "call: foja.unhandled_types_v1",  # counts jobs that the request may read
+    "call: foja.record_health_v1",  # of parts of the installation: nothing of a tenant, and nothing is read
+    "call: foja.claim_probes_v1",
     "call: foja.queue_woken_v1",  # wakes executors, returns nothing of a stream
     "call: foja.recognise",
     "call: foja.count_http_failures_v1",  # how often the server failed, by route; nothing of a tenant

@@ -91,6 +91,9 @@ class SteppedPlace:
     def is_batched(self) -> bool:
         return self._inner.is_batched
 
+    async def space(self) -> tuple[int, int] | None:
+        return await self._inner.space()
+
     async def read(self, key: str) -> tuple[bytes, str]:
         return await self._take(f"read {key}", lambda: self._inner.read(key))
 

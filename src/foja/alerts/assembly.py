@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Final
 from uuid import UUID
 
 from foja.alerts.balances import Balances
-from foja.alerts.channels import open_channels
+from foja.alerts.channels import Mail, open_channels
 from foja.alerts.model.alert import read_limits
 from foja.alerts.model.table import ALERTS
 from foja.alerts.service import Alerting
 from foja.anchors.network import Network
 from foja.driver.database import Database
 from foja.errors import Refused, SetupFailed
+from foja.health.service import Health, Probe
 from foja.observe.metrics.scrape import Scrape
 from foja.settings import Settings
 
 RUNBOOKS = "docs/runbooks/"
+MAIL: Final = "mail"
 
 
 def open_alerts(
@@ -25,13 +29,18 @@ def open_alerts(
     scrape: Scrape,
     networks: Mapping[str, Network],
     installation: UUID,
+    health: Health,
 ) -> Alerting:
     """Return the alerts of an installation, with the limits and channels of the settings."""
+    channels = open_channels(settings, partial(health.report, MAIL))
+    for each in channels:
+        if isinstance(each, Mail):
+            health.add({MAIL: Probe(each.probe, foreign=True)})
     return Alerting(
         operator,
         scrape,
         limits_of(settings),
-        open_channels(settings),
+        channels,
         installation=installation,
         runbooks=runbooks_of(settings),
         seconds=settings.alert_seconds,

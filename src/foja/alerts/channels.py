@@ -8,8 +8,9 @@ from email.utils import format_datetime
 from typing import Protocol
 
 from foja.alerts.model.notice import Notice
-from foja.errors import SetupFailed
-from foja.remote.mail import MailServer, parse_server, send_mail
+from foja.errors import SetupFailed, Unavailable
+from foja.faults import Report, unreported
+from foja.remote.mail import MailServer, greet, parse_server, send_mail
 from foja.remote.notice import post_notice
 from foja.settings import Settings
 
@@ -45,10 +46,20 @@ class Mail:
     sender: str
     to: str
     name: str = "mail"
+    report: Report = unreported
 
     async def send(self, notice: Notice) -> None:
         """Send the notice."""
-        await send_mail(self.server, self.message(notice), seconds=SEND_SECONDS)
+        try:
+            await send_mail(self.server, self.message(notice), seconds=SEND_SECONDS)
+        except Unavailable as error:
+            self.report(error)
+            raise
+        self.report(None)
+
+    async def probe(self) -> None:
+        """Log in to the mail server, and send nothing."""
+        await greet(self.server, seconds=SEND_SECONDS)
 
     def message(self, notice: Notice) -> EmailMessage:
         """Return the e-mail. Its id is that of the notice, so that a repeated one is recognised."""
@@ -61,7 +72,7 @@ class Mail:
         return message
 
 
-def open_channels(settings: Settings) -> list[Channel]:
+def open_channels(settings: Settings, report: Report = unreported) -> list[Channel]:
     """Return the channels that are set, or raise `SetupFailed`."""
     channels: list[Channel] = []
     if settings.alert_webhook_url:
@@ -72,5 +83,6 @@ def open_channels(settings: Settings) -> list[Channel]:
         if not settings.smtp_url:
             raise SetupFailed("FOJA_ALERT_MAIL_TO needs a mail server; set FOJA_SMTP_URL")
         sender = settings.alert_mail_from or settings.alert_mail_to.partition(",")[0].strip()
-        channels.append(Mail(parse_server(settings.smtp_url), sender, settings.alert_mail_to))
+        server = parse_server(settings.smtp_url)
+        channels.append(Mail(server, sender, settings.alert_mail_to, report=report))
     return channels

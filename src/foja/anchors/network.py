@@ -99,7 +99,9 @@ class Readiness:
 class Network(Protocol):
     """Polygon, Bitcoin or Rekor. An outage of a node raises `foja.errors.Unavailable`."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Its name."""
 
     async def check(self) -> Readiness:
         """Ask node, key, balance, calendars or log whether anchors can be made now."""

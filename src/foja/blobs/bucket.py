@@ -71,6 +71,10 @@ class Bucket:
 
         await asyncio.gather(*(write(*each) for each in objects.items()))
 
+    async def space(self) -> None:
+        """Return nothing: no bucket says how much room it has."""
+        return
+
     async def create(self, key: str, data: bytes) -> str:
         """Create the whole object. Raise `ObjectChanged` if the key exists."""
         return await self._put(key, data, "create")

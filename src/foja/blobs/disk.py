@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import os
 import secrets
+import shutil
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
@@ -75,6 +76,11 @@ class Disk:
         finally:
             for path, _, _ in each:
                 path.unlink(missing_ok=True)
+
+    async def space(self) -> tuple[int, int]:
+        """Return the free and the whole space of the disk."""
+        usage = await asyncio.to_thread(shutil.disk_usage, self.root)
+        return usage.free, usage.total
 
     async def create(self, key: str, data: bytes) -> str:
         """Create the whole object. Raise `ObjectChanged` if the key exists."""

@@ -20,8 +20,13 @@ from foja.blobs.bucket import Bucket
 from foja.blobs.disk import Disk
 from foja.blobs.entries import Listed
 from foja.errors import ObjectMissing, Refused, SetupFailed, Tampered, Unavailable
+from foja.faults import Reports, unreported
 
 OBJECTS, LOG = "objects", "log"
+READ, WRITE = "store", "store:write"  # the parts whose health is told
+TRIED = "health/tried"
+# What S3, Google and Azure answer to a write without room.
+_FULL = re.compile(r"QuotaExceeded|InsufficientStorage|StorageFull|\b507\b|No space left", re.IGNORECASE)
 _SEGMENT = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
 _KEY = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})*")
 
@@ -60,6 +65,7 @@ class ObjectBackend(Protocol):
     async def present(self, keys: Collection[str]) -> set[str]: ...
     async def exists(self, key: str) -> bool: ...
     async def forget_partial(self, before: datetime) -> None: ...
+    async def space(self) -> tuple[int, int] | None: ...
     def spool(self, source: BinaryIO) -> AbstractAsyncContextManager[Spool]: ...
     def list(self, prefix: str, after: str | None = None) -> AsyncIterator[Sequence[Listed]]: ...
 
@@ -70,6 +76,7 @@ class Store:
 
     _backend: ObjectBackend
     _place: str = ""
+    _report: Reports = unreported
 
     @property
     def is_batched(self) -> bool:
@@ -79,13 +86,13 @@ class Store:
     @asynccontextmanager
     async def spool(self, source: BinaryIO) -> AsyncIterator[Spool]:
         """Yield a copy of a stream of any size, to be saved under the key of its digest."""
-        with self._our_errors("a stream"):
+        with self._our_errors("a stream", WRITE):
             async with self._backend.spool(source) as spool:
                 yield spool
 
     async def save(self, spool: Spool, key: str) -> None:
         """Write a stream as an object, replacing any earlier one. Repeating is safe."""
-        with self._our_errors(key):
+        with self._our_errors(key, WRITE):
             await spool.save(_checked(key))
 
     async def get(self, sha256: str, generation: int = 0) -> bytes:
@@ -117,7 +124,7 @@ class Store:
 
     async def delete(self, keys: Collection[str]) -> None:
         """Delete objects, and nothing else; one that is not there is deleted already."""
-        with self._our_errors("objects"):
+        with self._our_errors("objects", WRITE):
             await self._backend.delete([_object(key) for key in keys])
 
     async def present(self, keys: Collection[str]) -> set[str]:
@@ -132,7 +139,7 @@ class Store:
 
     async def forget_partial(self, before: datetime) -> None:
         """Remove what writers that were killed before this time left unfinished."""
-        with self._our_errors("temporary files"):
+        with self._our_errors("temporary files", WRITE):
             await self._backend.forget_partial(before)
 
     async def read(self, key: str) -> Versioned:
@@ -142,12 +149,12 @@ class Store:
 
     async def write(self, key: str, data: bytes) -> None:
         """Write an object, replacing any earlier one. Only for bytes that never change."""
-        with self._our_errors(key):
+        with self._our_errors(key, WRITE):
             await self._backend.write(_checked(key), data)
 
     async def write_many(self, objects: Mapping[str, bytes]) -> None:
         """Write many objects; all of them are in the store when it returns. Repeating is safe."""
-        with self._our_errors("objects"):
+        with self._our_errors("objects", WRITE):
             await self._backend.write_many({_checked(key): data for key, data in objects.items()})
 
     async def replace(self, key: str, data: bytes, expected: str | None) -> str:
@@ -155,27 +162,52 @@ class Store:
 
         `expected` None means that the key must not exist. Raise `ObjectChanged` if another process was first.
         """
-        with self._our_errors(key):
+        with self._our_errors(key, WRITE):
             if expected is None:
                 return await self._backend.create(_checked(key), data)
             return await self._backend.replace(_checked(key), data, expected)
 
+    async def try_write(self) -> None:
+        """Write a small object that nothing reads, to see whether the store takes one."""
+        await self.write(TRIED, b"written now and then to see whether this store takes objects\n")
+
+    async def space(self) -> tuple[int, int] | None:
+        """Return the free and the whole space of the disk that has the store; None: a bucket tells none."""
+        with self._our_errors("its free space"):
+            return await self._backend.space()
+
     @contextmanager
-    def _our_errors(self, key: str) -> Iterator[None]:
-        """Translate errors of disks and networks to ours, with the place of the store."""
+    def _our_errors(self, key: str, use: str = READ) -> Iterator[None]:
+        """Translate errors of disks and networks to ours, with the place of the store, and report them."""
         try:
             yield
+            self._report(use, None)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+            self._report(READ, None)  # it answers
             raise ObjectMissing(
                 f"the store has no object {key}: it was never stored, or was removed."
             ) from error
         except (BaseError, OSError) as error:
-            full = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
-            advice = "Free space there" if full else "Try again"
-            raise Unavailable(
-                f"the store {self._place} could not read or write {key}: {_first_line(error)}. "
-                f"{advice}; repeating is safe."
-            ) from error
+            failed = self._unavailable(key, error)
+            self._report(use, failed)
+            raise failed from error
+
+    def _unavailable(self, key: str, error: Exception) -> Unavailable:
+        full = is_full(error)
+        failed = Unavailable(
+            f"the store {self._place} {'is full: it ' if full else ''}could not read or write {key}: "
+            f"{_first_line(error)}. {'Free space there' if full else 'Try again'}; repeating is safe."
+        )
+        if full:
+            failed.code = "store_full"
+        return failed
+
+
+def is_full(error: Exception) -> bool:
+    """Return whether a disk or a bucket says that it has no room."""
+    if isinstance(error, OSError):
+        return error.errno in {errno.ENOSPC, errno.EDQUOT}
+    return bool(_FULL.search(str(error)))
 
 
 def _damaged(sha256: str) -> Tampered:
@@ -185,10 +217,10 @@ def _damaged(sha256: str) -> Tampered:
     )
 
 
-def open_store(url: str) -> Store:
+def open_store(url: str, report: Reports = unreported) -> Store:
     """Return the store at `file:///folder`, `s3://…`, `gs://…` or `az://…`."""
     try:
-        return Store(_disk(url) if urlsplit(url).scheme == "file" else Bucket(from_url(url)), url)
+        return Store(_disk(url) if urlsplit(url).scheme == "file" else Bucket(from_url(url)), url, report)
     except (BaseError, OSError, ValueError) as error:
         raise SetupFailed(
             f"the object store {url!r} cannot be used: {_first_line(error)}. "

@@ -14,6 +14,7 @@ from foja.anchors.networks import open_networks
 from foja.anchors.proofs import AnchorProofs
 from foja.anchors.store import AnchorStore
 from foja.anchors.terms import AnchorTerms, terms_of
+from foja.anchors.watched import WatchedNetwork
 from foja.documents.authorities import local_notice, open_stamper
 from foja.documents.bundles import Bundles, open_bundles
 from foja.documents.model.events import DOCUMENT, NETWORKS, Evidence
@@ -24,6 +25,8 @@ from foja.documents.workers import artifacts, executor, timestamps
 from foja.documents.workers.anchor_batches import BatchWorker
 from foja.documents.workers.anchors import Gather, Gatherer, Submitter
 from foja.driver.database import Database
+from foja.embedded.tsa import LocalAuthority
+from foja.health.service import Probe
 from foja.jobs.assembly import Shared, TenantAssembly
 from foja.jobs.queue import Queue, topic
 from foja.jobs.spec import Work, WorkerSpec
@@ -48,8 +51,10 @@ class DocumentAssembly(TenantAssembly[Documents]):
 
 async def assemble(shared: Shared) -> DocumentAssembly:
     """Return the documents of an installation."""
-    stamper = await open_stamper(shared.settings, shared.closing, shared.ledger.now)
-    networks = open_networks(shared.settings, stamper.token, stamper.terms)
+    stamper = await open_stamper(shared.settings, shared.closing, shared.ledger.now, shared.health.report)
+    opened = open_networks(shared.settings, stamper.token, stamper.terms)
+    networks = {name: WatchedNetwork(network, shared.health.report) for name, network in opened.items()}
+    shared.health.add(_probes(stamper, networks))
     proofs = AnchorProofs(shared.reader, networks)
     bundles = open_bundles(shared.ledger, shared.objects, stamper, proofs, shared.vkey)
     policy, note = _policy(shared.settings), local_notice(shared.settings)
@@ -80,6 +85,20 @@ async def assemble(shared: Shared) -> DocumentAssembly:
         networks=networks,
         proofs=proofs,
     )
+
+
+def _probes(stamper: Stamper, networks: Mapping[str, Network]) -> dict[str, Probe]:
+    """Return how each authority and each network is probed: both report what came of it."""
+    asked = {
+        f"authority:{each.name}": Probe(
+            partial(stamper.probe, each), foreign=each.name != LocalAuthority.name, reports=True
+        )
+        for each in stamper.authorities
+    }
+    return asked | {
+        f"network:{name}": Probe(network.check, foreign=True, reports=True)
+        for name, network in networks.items()
+    }
 
 
 def _policy(settings: Settings) -> Policy:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from foja.documents.stamper import Clock, Stamper, TimestampAuthority
 from foja.embedded import tsa
 from foja.errors import Refused, SetupFailed
+from foja.faults import Reports, unreported
 from foja.proofs.tsa import LOCAL_NOTICE, Certificate, Terms, revocation_lists, trusted
 from foja.remote.tsa import Connections, RemoteAuthority
 from foja.settings import Settings
@@ -27,7 +28,12 @@ def local_notice(settings: Settings) -> str | None:
     return LOCAL_NOTICE if roots and all(map(tsa.is_local, roots)) else None
 
 
-async def open_stamper(settings: Settings, closing: AsyncExitStack, clock: Clock | None = None) -> Stamper:
+async def open_stamper(
+    settings: Settings,
+    closing: AsyncExitStack,
+    clock: Clock | None = None,
+    report: Reports = unreported,
+) -> Stamper:
     """Return the stamper of an installation; the local authority is created if it is needed."""
     if settings.tsa_urls and not settings.tsa_roots:
         raise SetupFailed("FOJA_TSA_URLS is set and no root is trusted; set FOJA_TSA_ROOTS")
@@ -52,7 +58,7 @@ async def open_stamper(settings: Settings, closing: AsyncExitStack, clock: Clock
         require_revocation=settings.tsa_require_revocation,
         tolerance=timedelta(seconds=settings.clock_tolerance_seconds),
     )
-    return Stamper(authorities, terms, clock)
+    return Stamper(authorities, terms, clock, report)
 
 
 def _given_roots(settings: Settings) -> Sequence[Certificate]:

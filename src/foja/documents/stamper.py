@@ -11,9 +11,11 @@ from functools import cache
 from typing import Protocol, TypeAlias
 
 from foja.errors import Unavailable
+from foja.faults import Reports, unreported
 from foja.metrics import TIMESTAMP_SECONDS, TIMESTAMPS
 from foja.proofs.ers.record import MAX_BYTES
 from foja.proofs.tsa import Terms, Timestamp, judge, request
+from foja.proofs.tsa.oids import SIZES
 from foja.remote.tsa import NoReply, Trouble
 
 NONCE_BITS = 64
@@ -90,9 +92,14 @@ class Stamper:
     """Asks its authorities in order, each with a new nonce, and checks every reply."""
 
     def __init__(
-        self, authorities: Sequence[TimestampAuthority], terms: Terms, clock: Clock | None = None
+        self,
+        authorities: Sequence[TimestampAuthority],
+        terms: Terms,
+        clock: Clock | None = None,
+        report: Reports = unreported,
     ) -> None:
         """Take the clock that tokens are compared with; without one it is that of this machine."""
+        self._report = report
         self.authorities, self.terms = list(authorities), terms
         self._now = clock or _system_time
         self._skipped = dict[str, float]()
@@ -115,6 +122,10 @@ class Stamper:
             return found.stamp.token
         raise Unavailable(f"no authority gave a timestamp: {found.detail}; it is tried again")
 
+    async def probe(self, authority: TimestampAuthority) -> None:
+        """Ask one authority for a token over random bytes, which nobody keeps."""
+        await self._try(authority, secrets.token_bytes(SIZES[self.terms.algorithm]))
+
     def _in_order(self) -> list[TimestampAuthority]:
         """Return the authorities as configured, but last those that did not answer recently."""
         if not self._skipped:
@@ -130,6 +141,10 @@ class Stamper:
             found = await self._ask(authority, digest)
         _seconds(authority.name).observe(time.monotonic() - began)
         _count(authority.name, "confirmed" if isinstance(found, Confirmed) else found.code).inc()
+        failed = Unavailable(found.detail) if isinstance(found, AuthorityFailure) else None
+        if failed and isinstance(found, AuthorityFailure):
+            failed.code = found.code
+        self._report(f"authority:{authority.name}", failed)
         return found
 
     async def _ask(self, authority: TimestampAuthority, digest: bytes) -> Confirmed | AuthorityFailure:

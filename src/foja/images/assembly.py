@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from foja import sql
 from foja.driver.database import Database
+from foja.health.service import Probe
 from foja.images.decoder.pool import Decoders, open_decoders
 from foja.images.model.events import IMAGE
 from foja.images.model.variants import VariantSpec, set_digest, specs_of
@@ -19,6 +21,10 @@ from foja.jobs.spec import Work, WorkerSpec
 from foja.maintenance.loop import throttle
 
 SWEEP_SECONDS, ARM_SECONDS = 10.0, 3600.0
+DECODER = "decoder"
+PIXEL = b64decode(  # the smallest picture that is decoded to its end: a PNG of one pixel
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 async def assemble(
@@ -27,7 +33,10 @@ async def assemble(
     """Return the galleries of an installation; `protect_of` a tenant makes a document of one."""
     settings = shared.settings
     specs = specs_of(settings.thumbnail_sets, settings.thumbnail_formats)
-    decoders = open_decoders(settings)
+    decoders = open_decoders(settings, partial(shared.health.report, DECODER))
+    if decoders.renders:
+        probe = partial(decoders.check, PIXEL)
+        shared.health.add({DECODER: Probe(probe, foreign=True, reports=True)})
     shared.closing.push_async_callback(decoders.close)
     await _set_rules(shared)
     notify, uploads = partial(shared.notifier.touch, topic(render.TYPE)), Uploads(shared.objects, decoders)

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from foja.blobs.objects import Objects
 from foja.driver.database import Database
+from foja.health.service import Health
 from foja.jobs.spec import WorkerSpec
 from foja.ledger.ledger import Ledger
 from foja.ledger.live.notifier import Notifier
@@ -34,6 +35,7 @@ class Shared:
     notifier: Notifier
     vkey: str  # of the log
     closing: AsyncExitStack
+    health: Health
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

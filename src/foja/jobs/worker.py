@@ -19,7 +19,7 @@ from foja.errors import (
     WrongExpectedSeq,
     redact,
 )
-from foja.faults import SETTLE_SECONDS, Watch
+from foja.faults import SETTLE_SECONDS, Report, Watch, unreported
 from foja.jobs.announcement import process_name
 from foja.jobs.exclusive import RunLock
 from foja.jobs.heartbeat import Heartbeat
@@ -60,6 +60,7 @@ class Worker:
         name: str | None = None,
         before_claim: Callable[[], Awaitable[None]] | None = None,
         rests: bool = False,
+        report: Report = unreported,
     ) -> None:
         self.type, self._before_claim, self._rests = job_type, before_claim, rests
         self._snoozed = 0.0  # seconds that a job of the last batch has to wait
@@ -67,7 +68,8 @@ class Worker:
         self._run_lock = run_lock or RunLock()
         self._heartbeat = Heartbeat(queue.database)
         self._watch = Watch(f"worker {job_type}", SETTLE_SECONDS)
-        self._work_watch = Watch(f"job {job_type}", SETTLE_SECONDS)
+        self._work_watch = Watch(f"job {job_type}", SETTLE_SECONDS, report=report)
+        self._report = report
         self._name = name or process_name()
 
     async def open(self) -> None:
@@ -117,6 +119,8 @@ class Worker:
             done = await self.step()
             self._watch.worked()
             self._work_watch.unseen()
+            if not self._work_watch.failing:
+                self._report(None)  # also without a job: it asked for one
             return done
         except FojaError as error:
             self._watch.failed(error)

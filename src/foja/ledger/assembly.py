@@ -12,6 +12,7 @@ from foja.blobs.store import Store
 from foja.driver.database import LOCK_SECONDS, Database
 from foja.driver.pipeline import Pipeline
 from foja.driver.pipeline_pool import PipelinePool
+from foja.faults import Report, unreported
 from foja.ledger.cosigners.collector import open_collectors
 from foja.ledger.cosigners.configuration import read_cosigners, read_quorum
 from foja.ledger.lanes.held import BRIEF_LOCK_SECONDS
@@ -46,8 +47,10 @@ class LedgerOpener:
         *,
         redis_domain: str,
         guarded: Collection[str] = (),
+        redis_report: Report = unreported,
     ) -> None:
         """`guarded` are the domains whose events the database checks against everything in their streams."""
+        self._redis_report = redis_report
         self._settings, self._database, self._notifier = settings, database, notifier
         self._closing, self._redis_domain, self._guarded = closing, redis_domain, guarded
         self._cosigners = read_cosigners(settings)
@@ -105,7 +108,7 @@ class LedgerOpener:
         from foja.ledger.lanes.moves import Moves
         from foja.ledger.lanes.redis import RedisLane
 
-        counter = Counter(url, self._settings.redis_timeout_seconds)
+        counter = Counter(url, self._settings.redis_timeout_seconds, self._redis_report)
         self._closing.push_async_callback(counter.close)
         await counter.open()
         pause = self._settings.lane_return_seconds

@@ -7,6 +7,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from foja.errors import FojaError, LedgerUnavailable, LogHalted
+from foja.faults import Report, unreported
 from foja.jobs.assembly import Chore
 from foja.ledger.sequencer import Sequencer
 from foja.maintenance.lease import MaintenanceLease
@@ -15,6 +16,7 @@ from foja.tasks import end
 
 PAUSE_SECONDS = 0.05
 BUSY_THRESHOLD = 1_000  # with fewer changes, pause: larger batches cost less
+LOOK_SECONDS = 1.0
 STALLED_SECONDS = 10.0  # then a process that is not stuck takes over
 
 
@@ -32,11 +34,14 @@ class Maintenance:
         afterwards: Sequence[Chore] = (),
         beside: Sequence[Chore] = (),
         lease: MaintenanceLease | None = None,
+        report: Report = unreported,
     ) -> None:
         """`afterwards` are chores that need a published checkpoint; they run only with `until_idle`.
 
         `beside` are chores that wait for others, each in a task of its own; they too follow a checkpoint.
+        `report` is told how the log does: each time that it was numbered or published.
         """
+        self._report, self._looked_at = report, float("-inf")
         self._sequencer, self._every, self._chores = sequencer, checkpoint_seconds, chores
         self._afterwards, self._beside, self._lease = afterwards, beside, lease
         self._checked = False
@@ -112,20 +117,36 @@ class Maintenance:
         try:
             size = await self._sequencer.publish()
             return size < (await self._sequencer.current()).size
-        except LogHalted:
+        except LogHalted as error:
+            self._report(error)
             return False
+        except FojaError as error:
+            self._report(error)
+            raise
 
     async def _number(self) -> int:
         try:
             if not self._checked:
                 self._checked = True  # set first: an error during the check resets it
                 await self._sequencer.check()
-            return await self._sequencer.number()
+            done = await self._sequencer.number()
+            await self._look()
+            return done
         except FojaError as error:
             self._checked = False
+            self._report(error)
             if isinstance(error, LogHalted):
                 return 0
             raise
+
+    async def _look(self) -> None:
+        """Report how the log does, once a second: one that is halted takes no number and raises nothing."""
+        now = asyncio.get_running_loop().time()
+        if now < self._looked_at + LOOK_SECONDS:
+            return
+        self._looked_at = now
+        halted = (await self._sequencer.current()).halted
+        self._report(LogHalted(f"the log is halted: {halted}") if halted else None)
 
 
 async def _run_all(chores: Sequence[Chore]) -> int:

@@ -1,4 +1,8 @@
-"""Whether this process can serve: the database answers and is migrated, the log runs, the store answers."""
+"""Whether this process can serve, and how every other part does: needed parts are asked, the others are told.
+
+A process needs a database that takes writes, the schema of its version, a log that is not halted, and a store
+that answers. What else fails is named as degraded: a process that another one replaced would not do better.
+"""
 
 from __future__ import annotations
 
@@ -7,77 +11,105 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Final, Literal
 
 from foja import sql
-from foja.blobs.store import Store
+from foja.blobs.store import READ, Store
 from foja.driver.database import Database
 from foja.errors import FojaError, ObjectMissing, Unavailable
+from foja.health.model.part import Part, State
+from foja.health.recorder import DATABASE
+from foja.health.service import LOG, Health
 from foja.sql.steps import read_steps
 
 CACHE_SECONDS = 1.0
 KNOWN_KEY = "installation"  # the first start writes it; a disk that is not mounted lacks it
 PART_SECONDS = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class PartState:
-    """Whether one part works, and if not, why."""
-
-    ok: bool
-    detail: str | None = None
-
-    def document(self) -> dict[str, Any]:
-        """Return the part as a JSON object."""
-        return {"ok": self.ok} if self.detail is None else {"ok": self.ok, "detail": self.detail}
+SCHEMA: Final = "schema"
+NEEDED: Final = (DATABASE, SCHEMA, LOG, READ)
 
 
 class NotReady(Unavailable):
     """A part answers, and cannot be used."""
 
 
-class Readiness:
-    """Asks every part, each within its time, all at once; the answer is kept for a second."""
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """How every part does, and why each needed one cannot be used."""
 
-    def __init__(self, reader: Database, store: Store) -> None:
-        self._reader, self._store = reader, store
-        self._parts: dict[str, PartState] = {}
+    parts: list[Part]
+    missing: dict[str, str]
+
+    @property
+    def status(self) -> Literal["ok", "degraded", "failed"]:
+        """Whether this process can serve, and whether all else works."""
+        return "failed" if self.missing else "ok" if all(part.ok for part in self.parts) else "degraded"
+
+    def document(self, *, words: bool) -> dict[str, Any]:
+        """Return it as JSON carries it; words of errors are for operators only."""
+        parts = {part.name: part.document(words=words) for part in self.parts}
+        for name, detail in self.missing.items():
+            known = parts.get(name, {"since": None})
+            parts[name] = {**known, "ok": False, "state": str(State.FAILING), "detail": detail}
+        return {"status": self.status, "parts": parts}
+
+
+class Readiness:
+    """Asks every needed part, each within its time, all at once; the answer is kept for a second."""
+
+    def __init__(self, reader: Database, store: Store, health: Health) -> None:
+        self._reader, self._store, self._health = reader, store, health
+        self._ready = Ready([], {})
         self._asked, self._lock = float("-inf"), asyncio.Lock()
 
-    async def check(self) -> dict[str, PartState]:
+    async def check(self) -> Ready:
         """Return the state of each part."""
         async with self._lock:
             if time.monotonic() - self._asked > CACHE_SECONDS:
                 asked = {
-                    "database": self._database,
-                    "schema": self._schema,
-                    "log": self._log,
-                    "store": self._answers,
+                    DATABASE: self._check_database,
+                    SCHEMA: self.check_schema,
+                    LOG: self._check_log,
+                    READ: self.check_store,
                 }
-                states = await asyncio.gather(*map(_state, asked.values()))
-                self._parts, self._asked = dict(zip(asked, states, strict=True)), time.monotonic()
-            return self._parts
+                answers = await asyncio.gather(*map(_trouble, asked.values()))
+                missing = {name: trouble for name, trouble in zip(asked, answers, strict=True) if trouble}
+                self._ready = Ready(await self._health.read(), missing)
+                self._asked = time.monotonic()
+            return self._ready
 
-    async def _database(self) -> None:
-        await self._reader.row(sql.query("clock"))
+    async def check_schema(self) -> None:
+        """Raise unless the schema is that of this version."""
+        try:
+            rows = await self._reader.rows(sql.query("applied_migrations"))
+            if [(number, digest) for number, _, digest, _ in rows] != _known_steps():
+                raise NotReady("the schema is not that of this version of Foja; run `foja migrate --status`")
+        except FojaError as error:
+            self._health.report(SCHEMA, error)
+            raise
+        self._health.report(SCHEMA)
 
-    async def _schema(self) -> None:
-        rows = await self._reader.rows(sql.query("applied_migrations"))
-        if [(number, digest) for number, _, digest, _ in rows] != _known_steps():
-            raise NotReady("the schema is not that of this version of Foja; run `foja migrate --status`")
-
-    async def _log(self) -> None:
-        if await self._reader.rows(sql.query("halted_logs")):
-            raise NotReady("the log is halted; `foja log` shows why")
-
-    async def _answers(self) -> None:
+    async def check_store(self) -> None:
+        """Raise unless the store answers, and is that of this installation."""
         try:
             await self._store.read(KNOWN_KEY)
         except ObjectMissing:
-            raise NotReady(
+            missing = NotReady(
                 "the store answers, but is not that of this installation: is its disk mounted? "
                 "If it was never reached before, start again"
-            ) from None
+            )
+            self._health.report(READ, missing)
+            raise missing from None
+
+    async def _check_database(self) -> None:
+        await self._reader.row(sql.query("clock"))
+        await self._health.write()
+        if self._health.database.state is State.FAILING:
+            raise NotReady("it answers, but takes no writes now; `foja doctor` says why")
+
+    async def _check_log(self) -> None:
+        if await self._reader.rows(sql.query("halted_logs")):
+            raise NotReady("the log is halted; `foja log` shows why")
 
 
 @cache
@@ -85,14 +117,15 @@ def _known_steps() -> list[tuple[int, str]]:
     return [(step.number, step.digest) for step in read_steps()]
 
 
-async def _state(ask: Callable[[], Awaitable[None]]) -> PartState:
+async def _trouble(ask: Callable[[], Awaitable[None]]) -> str | None:
+    """Return why a part cannot be used, in words that everyone may read, or None."""
     try:
         async with asyncio.timeout(PART_SECONDS):
             await ask()
     except TimeoutError:
-        return PartState(False, f"no answer within {PART_SECONDS:g} seconds")
+        return f"no answer within {PART_SECONDS:g} seconds"
     except NotReady as error:
-        return PartState(False, str(error))
+        return str(error)
     except FojaError:  # its message may name servers, and everyone may ask
-        return PartState(False, "it does not answer; `foja doctor` says why")
-    return PartState(True)
+        return "it does not answer; `foja doctor` says why"
+    return None

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 from foja.app import App
 from foja.errors import SetupFailed
+from foja.tasks import end
 from foja.web.access.front import is_loopback
 from foja.web.application import create_application, create_metrics_application
 from foja.web.connection import SPARE_CONNECTIONS, Capacity, Connection
@@ -85,10 +86,12 @@ async def serving(
     failures = Failures(app.database)
     application = Measured(create(ctx), failures)
     async with failures.flushing(), running(application, listener, app.settings.max_connections) as task:
+        watch = asyncio.create_task(app.watch())
         try:
             yield task
         finally:
             ctx.closing.set()
+            await end([watch])
             await ctx.close()
 
 

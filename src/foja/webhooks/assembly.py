@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from foja import sql
+from foja.health.service import WEBHOOKS
 from foja.jobs.assembly import Shared, TenantAssembly
 from foja.jobs.queue import Queue, topic
 from foja.jobs.spec import Work, WorkerSpec
@@ -35,7 +36,8 @@ def assemble(shared: Shared) -> TenantAssembly[Webhooks]:
             partial(check_address, networks), timeout_seconds=settings.webhook_timeout_seconds
         )
         shared.closing.push_async_callback(sender.aclose)
-        return Deliverer(queue.database, sender, terms_of(settings)).deliver_jobs
+        report = partial(shared.health.report, WEBHOOKS)
+        return Deliverer(queue.database, sender, terms_of(settings), report).deliver_jobs
 
     chores = Chores(shared)
     return TenantAssembly(

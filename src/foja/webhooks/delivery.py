@@ -12,6 +12,8 @@ from uuid import UUID, uuid4
 
 from foja import sql
 from foja.driver.database import Database
+from foja.errors import Unavailable
+from foja.faults import Report, unreported
 from foja.jobs.outcome import Done, Job, Outcome, Retry
 from foja.metrics import WEBHOOK_ATTEMPTS
 from foja.remote.webhook import Answer, NoAnswer, WebhookSender
@@ -66,6 +68,7 @@ class Deliverer:
     database: Database  # as `webhooks`
     sender: WebhookSender
     terms: DeliveryTerms
+    report: Report = unreported
 
     async def deliver_jobs(self, jobs: Sequence[Job]) -> Sequence[Outcome]:
         """Send what these jobs' batches still have; a job with something left is tried again later."""
@@ -120,3 +123,4 @@ class Deliverer:
         )
         for attempt in made:
             WEBHOOK_ATTEMPTS.labels("failed" if attempt.error else "delivered").inc()
+            self.report(Unavailable(f"a receiver failed: {attempt.error}") if attempt.error else None)

@@ -27,6 +27,11 @@ BATCH_AGE, WINDOW = (
 )
 CONNECTIONS, CONNECTION_LIMIT = Sum("foja_database_connections"), Sum("foja_database_connections_limit")
 NO_ANSWER = Sum("foja_metrics_part_failed", where={"part": ("database",)})
+STORE_FREE, STORE_SIZE = Sum("foja_store_free_bytes"), Sum("foja_store_bytes")
+FAILING = "foja_health_failing_seconds"
+# Parts without an alert of their own, and parts that are tried now and then.
+OTHERS = ("decoder", "job", "mail", "network", "redis", "schema", "store", "webhooks")
+TRIED = ("authority", "decoder", "log", "mail", "network", "redis", "schema", "store")
 FREE, DISK = Sum("foja_disk_free_bytes"), Sum("foja_disk_bytes")
 
 # fmt: off
@@ -37,6 +42,12 @@ LEDGER = (
           "An event waits too long to be sealed, numbered or published.", ("log",)),
     Alert("cosigner_policy", Sum("foja_cosigner_policy_unmet_seconds"), 300, 60, WARNING, SECONDS,
           "Published checkpoints lack the cosigners that the policy requires.", ("log",)),
+)
+DOCUMENTS = (
+    Alert("timestamps_failing", Sum(FAILING, "part", {"kind": ("authority",)}), 0, 0, WARNING, SECONDS,
+          "The timestamp authority {label} gives no valid token.", ("health",)),
+    Alert("documents_given_up", Sum("foja_documents_given_up"), 0, 0, WARNING, COUNT,
+          "Evidence of a document was given up: no attempt follows by itself.", ("documents",)),
 )
 JOBS = (
     Alert("job_errors", Ratio(FAILED_BY_TYPE, JOBS_BY_TYPE, LITTLE), 0.05, 300, WARNING, SHARE,
@@ -73,6 +84,8 @@ STORE = (
           "An object was staged as an orphan although something referred to it.", ("objects",)),
     Alert("orphan_scan_age", Sum("foja_orphan_scan_age_seconds"), 172_800, 0, WARNING, SECONDS,
           "The last complete scan for orphans is too old.", ("objects",)),
+    Alert("store_full", Ratio(STORE_FREE, STORE_SIZE), 0.05, 0, CRITICAL, SHARE,
+          "The disk or bucket of the store is full: nothing can be stored.", ("store",), below=True),
     Alert("disk_space", Ratio(FREE, DISK), 0.1, 300, CRITICAL, SHARE,
           "The disk that has the home is nearly full.", ("disk",), below=True),
 )
@@ -87,6 +100,10 @@ ANCHORS = (
 SERVERS = (
     Alert("database_down", NO_ANSWER, 0, 60, CRITICAL, COUNT,
           "The database does not answer: nothing can be recorded.", ("disk",)),
+    Alert("part_failing", Sum(FAILING, "part", {"kind": OTHERS}), 0, 0, WARNING, SECONDS,
+          "The part {label} fails or is paused.", ("health",)),
+    Alert("health_stale", Sum("foja_health_untried", "part", {"kind": TRIED}), 0, 60, WARNING, FLAG,
+          "Nothing is known about the part {label}: no process has tried it for long.", ("health",)),
     Alert("http_failures", Sum("foja_http_failures_day"), 20, 0, WARNING, COUNT,
           "Too many requests failed within a day (status 500 or more).", ("http",)),
     Alert("database_connections", Ratio(CONNECTIONS, CONNECTION_LIMIT), 0.8, 300, WARNING, SHARE,
@@ -103,6 +120,7 @@ SERVERS = (
 # fmt: on
 GROUPS = {
     "ledger": LEDGER,
+    "documents": DOCUMENTS,
     "jobs": JOBS,
     "images": IMAGES,
     "store": STORE,

@@ -10,6 +10,7 @@ import psycopg
 
 from foja import sql
 from foja.cli.doctor.finding import Finding, fail, note, ok, warn
+from foja.cli.doctor.parts import check_parts
 from foja.cli.installation import is_installed
 from foja.driver.address import address
 from foja.driver.database import Connection, our_errors
@@ -24,6 +25,7 @@ from foja.sql.migrate import status
 OLDEST = 150_000  # PostgreSQL 15
 CONNECT_SECONDS = 10
 SMALL_DIFFERENCE = 1.0
+COSIGNERS = "docs/runbooks/cosigner_policy.md"
 
 
 async def check_database(settings: Settings) -> list[Finding]:
@@ -63,6 +65,7 @@ async def _check_server(url: str, settings: Settings) -> list[Finding]:
     findings += [await _schema(url), _roles(roles, login)]
     if not roles:
         findings += await _log(url, settings)
+        findings += await check_parts(url, settings)
     return findings
 
 
@@ -126,9 +129,9 @@ async def _log(url: str, settings: Settings) -> list[Finding]:
         async with snapshot(url) as moment:
             logs, cosigners = await read_logs(moment), await read_cosigners(moment)
     except (FojaError, psycopg.Error) as error:
-        return [fail("log", str(error))]
+        return [fail("log", str(error), "repair what the line above names, then ask again")]
     if not logs:
-        return [note("log", "nothing is recorded yet")]
+        return [note("log", "nothing is recorded yet", "`foja demo` records something to look at")]
     log = logs[-1]
     first = ok("log", f"{log.size:,} events, {log.waiting:,} waiting")
     if log.halted:
@@ -143,7 +146,11 @@ async def _log(url: str, settings: Settings) -> list[Finding]:
     return [
         first,
         *(
-            warn("cosigner", f"{each.key.partition('+')[0]}: {each.fault}", each.detail or "")
+            warn(
+                "cosigner",
+                f"{each.key.partition('+')[0]}: {each.fault}",
+                each.detail or "docs/runbooks/cosigner_policy.md",
+            )
             for each in faulty
         ),
     ]

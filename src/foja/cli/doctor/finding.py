@@ -41,7 +41,7 @@ def ok(name: str, found: str) -> Finding:
     return Finding(name, Status.OK, found)
 
 
-def note(name: str, found: str, advice: str = "") -> Finding:
+def note(name: str, found: str, advice: str) -> Finding:
     """Return a finding that only informs."""
     return Finding(name, Status.NOTE, found, advice)
 
@@ -51,7 +51,7 @@ def warn(name: str, found: str, advice: str) -> Finding:
     return Finding(name, Status.WARN, found, advice)
 
 
-def fail(name: str, found: str, advice: str = "") -> Finding:
+def fail(name: str, found: str, advice: str) -> Finding:
     """Return a finding that something does not work."""
     return Finding(name, Status.FAIL, found, advice)
 

@@ -125,9 +125,13 @@ def check_alerts(settings: Settings) -> Finding:
         limits_of(settings)
         channels = ", ".join(channel.name for channel in open_channels(settings))
     except FojaError as error:
-        return fail("alerts", str(error))
+        return fail("alerts", str(error), "correct that setting; docs/alerts.md lists them")
     if not settings.alert_seconds:
-        return note("alerts", "no worker evaluates them (FOJA_ALERT_SECONDS is 0)")
+        return note(
+            "alerts",
+            "no process evaluates them (FOJA_ALERT_SECONDS is 0)",
+            "let Prometheus do it: `foja alerts rules`; or set FOJA_ALERT_SECONDS=30",
+        )
     if not channels:
-        return note("alerts", "evaluated by the worker, but no one is told", "docs/alerts.md says how")
-    return ok("alerts", f"evaluated by the worker every {settings.alert_seconds:g} s, told by {channels}")
+        return note("alerts", "evaluated by worker and web, but no one is told", "docs/alerts.md says how")
+    return ok("alerts", f"evaluated by worker and web every {settings.alert_seconds:g} s, told by {channels}")

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from foja.alerts.model.table import ALERTS
 from foja.anchors.network import Network
 from foja.anchors.networks import open_networks
 from foja.blobs.store import open_store
@@ -21,6 +22,14 @@ from foja.remote.redis import redis_version
 from foja.settings import Settings
 
 ASK_SECONDS = 10.0
+LEAST_FREE = 0.1
+ADVICE = {
+    "redis": "start Redis, or correct FOJA_REDIS_URL",
+    "store": "look whether FOJA_STORAGE_URL can be reached from here; docs/runbooks/part_failing.md",
+    "authorities": "look whether FOJA_TSA_URLS can be reached from here; docs/runbooks/timestamps_failing.md",
+    "networks": "correct its settings, or look whether its servers can be reached from here",
+    "mail": "correct FOJA_SMTP_URL; `foja alerts test` sends a message",
+}
 Check = Callable[[Settings], Awaitable[Sequence[Finding]]]
 
 
@@ -39,16 +48,22 @@ async def _run_check(check: Check, settings: Settings) -> Sequence[Finding]:
         async with asyncio.timeout(2 * ASK_SECONDS):
             return await check(settings)
     except TimeoutError:
-        return [fail(name, f"no answer within {2 * ASK_SECONDS:g} seconds")]
+        return [fail(name, f"no answer within {2 * ASK_SECONDS:g} seconds", ADVICE[name])]
     except (FojaError, OSError) as error:
-        return [fail(name, redact(str(error)))]
+        return [fail(name, redact(str(error)), ADVICE[name])]
 
 
 async def _redis(settings: Settings) -> Sequence[Finding]:
     if not settings.redis_url:
-        return [note("redis", "not set: PostgreSQL numbers conversations")]
+        return [
+            note(
+                "redis", "not set: PostgreSQL numbers conversations", "nothing to do; FOJA_REDIS_URL sets one"
+            )
+        ]
     if settings.redis_url == "embedded":
-        return [note("redis", "embedded: started with `foja up`, `foja web` and `foja worker`")]
+        return [
+            note("redis", "embedded", "`foja up`, `foja web` and `foja worker` start it; nothing to do now")
+        ]
     try:
         version = await redis_version(settings.redis_url, seconds=ASK_SECONDS)
     except FojaError as error:
@@ -62,10 +77,26 @@ async def _store(settings: Settings) -> Sequence[Finding]:
     if not _may_exist(url):
         return [note("store", f"{shown} does not exist", "it is made at the first start")]
     try:
-        identity = (await open_store(url).read(NAME)).data.decode(errors="replace").strip()
+        store = open_store(url)
+        identity = (await store.read(NAME)).data.decode(errors="replace").strip()
     except ObjectMissing:
-        return [note("store", f"{shown} answers, and has no installation yet")]
-    return [ok("store", f"{shown} answers, of installation {identity[:36]}")]
+        return [
+            note("store", f"{shown} answers, and has no installation yet", "it gets one at the first start")
+        ]
+    return [ok("store", f"{shown} answers, of installation {identity[:36]}"), *_space(await store.space())]
+
+
+def _space(space: tuple[int, int] | None) -> Sequence[Finding]:
+    """Return how much room the disk of the store has; a bucket tells none."""
+    if space is None:
+        return []
+    free, total = space
+    found = f"{free / 2**30:,.1f} of {total / 2**30:,.1f} GiB are free"
+    if free < ALERTS["store_full"].limit * total:
+        return [fail("store space", found, "documents are refused: docs/runbooks/store_full.md")]
+    if free < LEAST_FREE * total:
+        return [warn("store space", found, "free space there, or move the store to a larger disk or to S3")]
+    return [ok("store space", found)]
 
 
 def _may_exist(url: str) -> bool:
@@ -75,20 +106,20 @@ def _may_exist(url: str) -> bool:
 
 async def _authorities(settings: Settings) -> Sequence[Finding]:
     if not settings.tsa_urls:
-        return [note("timestamps", "by the local authority", local_notice(settings) or "")]
+        return [note("timestamps", "by the local authority", local_notice(settings) or "nothing to do")]
     async with AsyncExitStack() as closing:
         stamper = await open_stamper(settings, closing)
         results = await asyncio.gather(*(request_token(each, stamper.terms) for each in stamper.authorities))
     findings = []
     for authority, (good, detail) in zip(stamper.authorities, results, strict=True):
-        tell = ok if good else fail
-        findings.append(tell("timestamps", f"{authority.name}: {detail}"))
+        found = f"{authority.name}: {detail}"
+        findings.append(ok("timestamps", found) if good else fail("timestamps", found, ADVICE["authorities"]))
     return findings
 
 
 async def _networks(settings: Settings) -> Sequence[Finding]:
     if not (settings.polygon_rpc_url or settings.ots_calendars or settings.rekor_url):
-        return [note("networks", "none is set: no anchors")]
+        return [note("networks", "none is set: no anchors", "docs/polygon.md and docs/bitcoin.md set one up")]
     async with AsyncExitStack() as closing:
         stamper = await open_stamper(settings, closing)
         networks = open_networks(settings, _no_token, stamper.terms)
@@ -99,9 +130,9 @@ async def _network(network: Network) -> Finding:
     try:
         found = await network.check()
     except FojaError as error:
-        return fail(network.name, str(error))
+        return fail(network.name, str(error), ADVICE["networks"])
     if found.missing:
-        return fail(network.name, "; ".join(found.missing))
+        return fail(network.name, "; ".join(found.missing), ADVICE["networks"])
     facts = ", ".join(
         f"{name} {value}" for name, value in found.found.items() if isinstance(value, str | int)
     )

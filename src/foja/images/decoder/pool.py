@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from foja.errors import DecoderFailed, ImageRefused
+from foja.faults import Report, unreported
 from foja.images.decoder import heic
 from foja.images.decoder.process import Bounds, Died, Process
 from foja.images.model.headers.parser import HEIC_ADVICE, Format, Header, parse_header
@@ -42,7 +43,7 @@ class Rendering:
     variants: Sequence[Variant]
 
 
-def open_decoders(settings: Settings) -> Decoders:
+def open_decoders(settings: Settings, report: Report = unreported) -> Decoders:
     """Return the decoders of an installation; none is started before an image comes."""
     return Decoders(
         Limits(
@@ -53,13 +54,23 @@ def open_decoders(settings: Settings) -> Decoders:
         ),
         Bounds(settings.image_seconds, settings.image_memory_mb << 20),
         most=settings.image_decoders,
+        report=report,
     )
 
 
 class Decoders:
     """Checks and renders images, each in a process that can do nothing else."""
 
-    def __init__(self, limits: Limits | None = None, bounds: Bounds | None = None, *, most: int = 2) -> None:
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        bounds: Bounds | None = None,
+        *,
+        most: int = 2,
+        report: Report = unreported,
+    ) -> None:
+        """`report` is told when a decoder answers, and when decoders die or do not start."""
+        self._report = report
         self.limits, self._bounds = limits or Limits(), bounds or Bounds()
         self._free = asyncio.Semaphore(most)
         self._idle: list[Process] = []
@@ -102,6 +113,15 @@ class Decoders:
             await self._idle.pop().kill()
 
     async def _ask(self, request: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+        try:
+            answer = await self._answer(request, data)
+        except DecoderFailed as error:
+            self._report(error)
+            raise
+        self._report(None)
+        return _checked(answer[0]), answer[1]
+
+    async def _answer(self, request: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
         async with self._free:
             for tries in range(1, TRIES + 1):
                 process = await self._take(heic=request["image"]["kind"] == Format.HEIC)
@@ -111,7 +131,7 @@ class Decoders:
                     log.warning("a decoder of images died: %s (try %s of %s)", error, tries, TRIES)
                     continue
                 await self._give_back(process)
-                return _checked(answer), content
+                return answer, content
         raise DecoderFailed(
             "decoder_died",
             f"the decoder of images died {TRIES} times on this image; send it in another format, or smaller",

@@ -16,7 +16,8 @@ from uuid import UUID
 from redis.asyncio.connection import AbstractConnection, Connection, parse_url
 from redis.exceptions import RedisError, ResponseError
 
-from foja.errors import SetupFailed
+from foja.errors import SetupFailed, Unavailable
+from foja.faults import Report, unreported
 from foja.tasks import end
 
 TTL = 7 * 24 * 3600
@@ -60,7 +61,9 @@ class CounterRequest:
 class Counter:
     """The counters of all fences in one Redis."""
 
-    def __init__(self, url: str, timeout: float) -> None:
+    def __init__(self, url: str, timeout: float, report: Report = unreported) -> None:
+        """`report` is told whether Redis answers, each time that it is asked."""
+        self._report = report
         self.run_id: str | None = None
         self._timeout = timeout
         self._connection = _connection(url, self._read_run_id)
@@ -132,8 +135,10 @@ class Counter:
             requests, self._waiting = self._waiting, []
             try:
                 await self._answer([request for request in requests if not request.first.done()])
+                self._report(None)
             except Exception as error:
                 await self._drop()
+                self._report(Unavailable(f"Redis does not answer ({error or type(error).__name__})"))
                 _fail(requests, RedisUnavailable(str(error)))
             except BaseException:
                 _fail(requests, RedisUnavailable("this process is closing"))
@@ -202,9 +207,12 @@ class Counter:
         while True:
             try:
                 await self.connect()
-            except RedisUnavailable:
+            except RedisUnavailable as error:
+                reason = error.__cause__ or type(error).__name__
+                self._report(Unavailable(f"Redis does not answer ({reason})"))
                 await asyncio.sleep(RECONNECT_SECONDS)
             else:
+                self._report(None)
                 self._broken.clear()
                 await self._broken.wait()
 

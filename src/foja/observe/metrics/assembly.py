@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
+from foja.blobs.store import Store
 from foja.driver.database import Database
+from foja.health.service import Health
 from foja.ledger.cosigners.configuration import read_cosigners, read_quorum
 from foja.observe.metrics.anchors import gauge_anchors
 from foja.observe.metrics.gaps import count_gaps
+from foja.observe.metrics.health import gauge_documents, gauge_health, gauge_store
 from foja.observe.metrics.images import gauge_galleries, gauge_thumbnails
 from foja.observe.metrics.jobs import gauge_jobs
 from foja.observe.metrics.log import gauge_log
@@ -18,7 +21,9 @@ from foja.observe.metrics.server import count_failures, gauge_alerts, gauge_disk
 from foja.settings import Settings
 
 
-def open_scrape(settings: Settings, database: Database, operator: Database) -> Scrape:
+def open_scrape(
+    settings: Settings, database: Database, operator: Database, health: Health, store: Store
+) -> Scrape:
     """Return what reads the metrics of an installation; `operator` queues the executors that were woken."""
     reader, wakes = (TimedReader(each, settings.metrics_timeout_seconds) for each in (database, operator))
     tenant = settings.tenant or None
@@ -36,6 +41,9 @@ def open_scrape(settings: Settings, database: Database, operator: Database) -> S
             Part("alerts", partial(gauge_alerts, reader)),
             Part("database", partial(gauge_server, reader)),
             Part("disk", partial(gauge_disk, settings.home)),
+            Part("documents", partial(gauge_documents, reader)),
+            Part("health", partial(gauge_health, health)),
+            Part("store", partial(gauge_store, store, health)),
         ],
         settings.metrics_cache_seconds,
     )

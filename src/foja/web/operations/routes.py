@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 
-from fastapi import Depends, FastAPI, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from foja import __version__, sql
 from foja.access.model.principal import Scope
+from foja.errors import FojaError
 from foja.metrics import BUILD, exposition
 from foja.web.caller import Caller, needs
 from foja.web.context import Context
+from foja.web.pages.frame.visitor import visitor_of
 from foja.web.reference.answers.answer import Health, Readiness
 from foja.web.transfer.encoder import JsonAnswer
 
@@ -37,15 +40,23 @@ async def health(ctx: Context) -> Response:
     return JsonAnswer({"status": "ok"})
 
 
-async def ready(ctx: Context) -> Response:
-    """Return 200 if the database answers and is migrated, the log runs and the store answers; else 503."""
-    parts = await ctx.app.readiness.check()
-    fine = all(part.ok for part in parts.values())
-    body = {
-        "status": "ok" if fine else "failed",
-        "parts": {name: part.document() for name, part in parts.items()},
-    }
-    return JsonAnswer(body, 200 if fine else 503)
+async def ready(request: Request, ctx: Context) -> Response:
+    """Return 200 if this process can serve, else 503, with every part, its state and since when.
+
+    Needed are a database that takes writes, its schema, a log that is not halted, a store that answers.
+    Another part that fails is named, and the status is `degraded`. Operators with a key see its error.
+    """
+    found = await ctx.app.readiness.check()
+    body = found.document(words=await _is_operator(request, ctx))
+    return JsonAnswer(body, 503 if found.missing else 200)
+
+
+async def _is_operator(request: Request, ctx: Context) -> bool:
+    """Return whether a key, token or session allows to operate the installation."""
+    with suppress(FojaError):
+        visitor = await visitor_of(request, ctx) if await ctx.app.access.required() else None
+        return visitor is not None and visitor.installation and visitor.may(Scope.OPERATE)
+    return False
 
 
 async def metrics(caller: MetricsReader, ctx: Context) -> Response:

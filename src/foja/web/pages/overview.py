@@ -12,6 +12,8 @@ from fastapi import Response
 
 from foja.access.model.principal import Scope
 from foja.app import App
+from foja.health.model.part import Part, State
+from foja.health.service import LOG
 from foja.observe.overview import JobHour, Overview, read_criteria, read_job_hours, read_overview
 from foja.web.caller import Caller, Reader
 from foja.web.pages.frame.background import Background
@@ -19,12 +21,12 @@ from foja.web.pages.frame.charts import Bar, bars, line
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.language import Texts
 from foja.web.pages.frame.page import Requested
-from foja.web.pages.frame.times import span
+from foja.web.pages.frame.times import moment, span
+from foja.web.pages.health import part_rows
 from foja.web.pages.texts.overview import TEXTS
 
 HOURS: Final = 24
 SLOW_QUEUE: Final = 60.0  # seconds that a job may wait for a worker before a person should know
-SLOW_LOG: Final = timedelta(minutes=5)
 CRITERIA: Final = Background[App, object](lambda app: read_criteria(app.reader), 60)
 routes = page_router()
 
@@ -38,21 +40,12 @@ class Need:
     tone: str = "warn"
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the installation: whether it works, and what is known about it."""
-
-    name: str
-    tone: str
-    state: str
-    detail: str = ""
-
-
 @routes.get("/")
 async def show(caller: Reader, page: Requested) -> Response:
     """Show the overview. Nothing on it costs more with a million documents than with a thousand."""
     overview = read_overview(caller.ctx.app.reader, caller.principal.tenant)
-    found, hours = await asyncio.gather(overview, read_job_hours(caller.app.ledger))
+    health = caller.ctx.app.health.read()
+    found, hours, parts = await asyncio.gather(overview, read_job_hours(caller.app.ledger), health)
     texts = page.texts(TEXTS)
     firing = await _count_firing(caller)
     charted = [*_by_hour(hours, found.now)]
@@ -60,8 +53,8 @@ async def show(caller: Reader, page: Requested) -> Response:
         "overview.html",
         TEXTS,
         principal=caller.principal,
-        needs=[*_needs(found, firing, texts)],
-        health=[*_parts(caller, found, texts)],
+        needs=[*_needs(found, firing, texts), *_broken(parts, texts)],
+        health=[*part_rows(parts, texts, page.language, words=_is_operator(caller))],
         volume=bars([Bar(each.label, each.ended, each.failed) for each in charted], page.language),
         latency=line([(each.label, each.p95) for each in charted], page.language),
         hours=[each for each in charted if each.ended],
@@ -89,10 +82,25 @@ def _by_hour(found: Sequence[JobHour], now: datetime) -> Iterator[_Hour]:
 
 async def _count_firing(caller: Caller) -> int:
     """Return how many alerts fire, for those who may see them."""
-    if not (caller.principal.installation and caller.principal.may(Scope.OPERATE)):
+    if not _is_operator(caller):
         return 0
     states = (await caller.ctx.app.alerts.last()).states
     return len({state.alert for state in states if state.fired_at})
+
+
+def _is_operator(caller: Caller) -> bool:
+    return caller.principal.installation and caller.principal.may(Scope.OPERATE)
+
+
+def _broken(parts: Sequence[Part], texts: Texts) -> Iterator[Need]:
+    """Yield every part that fails; those that are paused or halted have a line of their own."""
+    for part in parts:
+        if part.state is State.FAILING and part.kind != LOG:
+            name = texts.get(f"part_{part.kind}", part.kind)
+            label = texts.get(f"use_{part.label}", part.label)
+            since = moment(part.since, texts.language) if part.since else "–"
+            text = texts("need_part", part=f"{name} {label}".strip(), since=since)
+            yield Need(text, "/#health", "bad")
 
 
 def _needs(found: Overview, firing: int, texts: Texts) -> Iterator[Need]:
@@ -117,31 +125,3 @@ def _needs(found: Overview, firing: int, texts: Texts) -> Iterator[Need]:
 
 def _capped(count: int, most: int = 1000) -> str:
     return f"{most:,}+" if count > most else str(count)
-
-
-def _parts(caller: Caller, found: Overview, texts: Texts) -> Iterator[Part]:
-    """Yield the health of every part, from what was read anyway and from the settings."""
-    app = caller.ctx.app
-    yield Part("part_database", "good", "state_answers")
-    late = found.published_at is None or found.now - found.published_at > SLOW_LOG
-    newest = texts("newest", span=span(found.now - found.published_at)) if found.published_at else ""
-    tone = "bad" if found.halted else "info" if late else "good"
-    yield Part(
-        "part_log", tone, "state_halted" if found.halted else "state_quiet" if late else "state_works", newest
-    )
-    slow = found.oldest_ready_seconds > SLOW_QUEUE
-    waits = texts("oldest", span=span(found.oldest_ready_seconds)) if found.oldest_ready_seconds else ""
-    yield Part("part_workers", "warn" if slow else "good", "state_slow" if slow else "state_works", waits)
-    local = app.documents.note is not None
-    yield Part("part_tsa", "info" if local else "good", "state_local" if local else "state_set")
-    networks = sorted(app.anchors.networks)
-    held = [each for each in networks if each in found.held]
-    yield Part(
-        "part_networks",
-        "warn" if held else "good" if networks else "",
-        "state_held" if held else "state_set" if networks else "state_unset",
-        ", ".join(networks),
-    )
-    if caller.principal.may(Scope.OPERATE):
-        kind = app.settings.store_url.partition(":")[0]
-        yield Part("part_store", "good", "state_set", kind)

@@ -13,6 +13,7 @@ create table foja.job_type (
     serial boolean not null default false,               -- one job of a stream at a time, in order
     level boolean not null default false,                -- one job per stream, queued again whenever it grows
     paused boolean not null default false,
+    paused_at timestamptz,                               -- since then
     check (not (serial and level))
 );
 

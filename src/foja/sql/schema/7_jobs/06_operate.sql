@@ -112,14 +112,14 @@ end $$;
 create function foja.pause_jobs_v1(p_type text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    update foja.job_type set paused = true where type = p_type;
+    update foja.job_type set paused = true, paused_at = coalesce(paused_at, clock_timestamp()) where type = p_type;
     return found;
 end $$;
 
 create function foja.resume_jobs_v1(p_type text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    update foja.job_type set paused = false where type = p_type;
+    update foja.job_type set paused = false, paused_at = null where type = p_type;
     return found;
 end $$;
 

@@ -17,6 +17,8 @@ from foja import errors
 from foja.web.pages.frame.language import language_of
 from foja.web.pages.frame.page import Page
 from foja.web.pages.frame.visitor import visitor_of
+from foja.web.pages.health import PartRow, part_rows
+from foja.web.pages.texts.overview import TEXTS as OVERVIEW
 from foja.web.problems import STATUSES, Rejected, describe_errors
 
 log = logging.getLogger("foja.web")
@@ -66,17 +68,28 @@ async def error_page(request: Request, error: Exception) -> Response:
     visitor = None
     with suppress(errors.FojaError):  # the error may be the reason why the visitor is unknown
         visitor = await visitor_of(request, request.app.state.ctx)
-    answer = Page(request, language_of(request)).render(
+    page = Page(request, language_of(request))
+    answer = page.render(
         "error.html",
+        OVERVIEW,
         principal=visitor,
         status=status,
         title=title,
         detail=detail,
         code=status,
         unknown=isinstance(error, HTTPException) and status == 404,
+        health=_health(request, page, error),
     )
     answer.headers.update(headers)
     return answer
+
+
+def _health(request: Request, page: Page, error: Exception) -> list[PartRow]:
+    """Return how the database does, which no other page can say while it does not answer."""
+    database = request.app.state.ctx.app.health.database
+    if not isinstance(error, errors.LedgerUnavailable) or database.ok:
+        return []
+    return [*part_rows([database], page.texts(OVERVIEW), page.language, words=True)]
 
 
 def _describe(error: Exception) -> tuple[int, str]:

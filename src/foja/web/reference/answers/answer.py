@@ -20,16 +20,20 @@ class Health(Answer):
 
 
 class Part(BaseModel):
-    """One part of an installation."""
+    """One part of an installation: how it does, and since when."""
 
     ok: bool
-    detail: str | None = None
+    state: Literal["works", "failing", "paused", "untried"]
+    since: str | None = Field(description="it fails or is paused since then, or was tried last then")
+    detail: str | None = Field(default=None, description="why a part that requests need cannot be used")
+    error: str | None = Field(default=None, description="for operators of the installation: its last error")
+    advice: str | None = Field(default=None, description="for operators of the installation: what to do next")
 
 
 class Readiness(BaseModel):
-    """Whether requests can be served, and which part cannot."""
+    """Whether requests can be served (`degraded`: yes, but another part fails), and how each part does."""
 
-    status: Literal["ok", "failed"]
+    status: Literal["ok", "degraded", "failed"]
     parts: dict[str, Part]
 
 

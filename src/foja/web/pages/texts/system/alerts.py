@@ -45,6 +45,7 @@ TEXTS: Final[Table] = {
         "Las alertas de la instalación se muestran solo a sus operadores.",
     ),
     "group_ledger": ("Ledger", "Libro"),
+    "group_documents": ("Documents", "Documentos"),
     "group_jobs": ("Jobs", "Tareas"),
     "group_images": ("Images", "Imágenes"),
     "group_store": ("Object store", "Almacén de objetos"),

@@ -1,0 +1,39 @@
+"""Gauges of the health of every part, of the store's space, of documents that were given up."""
+
+from __future__ import annotations
+
+from foja import sql
+from foja.blobs.store import WRITE, Store
+from foja.health.model.part import State
+from foja.health.service import Health
+from foja.metrics import DOCUMENTS_GIVEN_UP, HEALTH_FAILING, HEALTH_UNTRIED, STORE_BYTES, STORE_FREE
+from foja.observe.metrics.reader import Rows
+
+MOST = 100
+
+
+async def gauge_health(health: Health) -> None:
+    """Set the gauges of every part. While the database does not answer, they say that."""
+    parts = await health.read()
+    for gauge in (HEALTH_FAILING, HEALTH_UNTRIED):
+        gauge.clear()
+    for part in parts:
+        HEALTH_FAILING.labels(part.kind, part.name).set(part.failing_seconds)
+        HEALTH_UNTRIED.labels(part.kind, part.name).set(part.state is State.UNTRIED)
+
+
+async def gauge_store(store: Store, health: Health) -> None:
+    """Set the space of the store. A bucket tells none: it is full if its last write failed for that."""
+    if space := await store.space():
+        free, total = space
+    else:
+        full = any(part.name == WRITE and part.code == "store_full" for part in await health.read())
+        free, total = int(not full), 1
+    STORE_FREE.set(free)
+    STORE_BYTES.set(total)
+
+
+async def gauge_documents(database: Rows) -> None:
+    """Set how many documents were given up."""
+    [(count,)] = await database.rows(sql.query("count_given_up"), most=MOST)
+    DOCUMENTS_GIVEN_UP.set(count)

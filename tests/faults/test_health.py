@@ -1,0 +1,356 @@
+"""Every part of an installation breaks in turn: overview, doctor, readyz, alert and metric say the same.
+
+Seen before: an unreachable authority, a full store and a missing worker, all with a green overview, a calm
+`/readyz` and "everything works".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import html
+import re
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx
+import psycopg
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.handlers import Sink
+
+from foja.app import App
+from foja.cli.doctor.database import check_database
+from foja.cli.doctor.finding import Status
+from foja.cli.doctor.servers import check_servers
+from foja.images.decoder.pool import Decoders
+from foja.images.decoder.process import Bounds
+from foja.observe import readiness
+from tests.counterparties.ports import free_port
+from tests.counterparties.s3 import BUCKET, running_s3
+from tests.flow.client import served
+from tests.flow.cut_relay import cut_relay
+from tests.flow.small_disk import small_disk
+from tests.redis_server import RedisServer
+from tests.tsa_server import TsaServer, running_tsa
+
+Admin = psycopg.Connection[Any]
+Break = Callable[["Scene"], contextlib.AbstractAsyncContextManager[str]]
+PATIENCE = 120.0
+QUICK = {
+    "health_seconds": 1.0,
+    "health_remote_seconds": 1.0,
+    "alert_seconds": 1.0,
+    "metrics_cache_seconds": 0.0,
+}
+BY_ALERT = {"log_halted": "log"}  # alerts without a label
+KINDS = "database|schema|log|job|authority|network|store|redis|decoder|webhooks|mail"
+
+
+@dataclass
+class Scene:
+    """An installation that runs, and what a test may break."""
+
+    app: App
+    client: httpx.AsyncClient
+    admin: Admin
+    working: asyncio.Task[None]
+    tsa: TsaServer | None = None
+    redis: RedisServer | None = None
+    mail: Controller | None = None
+    disk: Path | None = None
+
+    async def overview(self) -> int:
+        """Return how many parts the overview shows as failing, each with since when and what to do."""
+        page = (await self.client.get("/?lang=en")).text
+        cards = re.findall(r'<li class="figure">(.*?)</li>', page, re.DOTALL)
+        red = [card for card in cards if re.search(r'class="badge (bad|warn)"', card)]
+        for card in red:
+            assert "ince " in card, card
+            assert "→" in card, card
+        return len(red)
+
+    async def readyz(self) -> set[str]:
+        """Return the parts that `/readyz` says do not work; it says since when, and no words of errors."""
+        answer = await self.client.get("/readyz")
+        parts = answer.json()["parts"]
+        failing = {name for name, part in parts.items() if not part["ok"]}
+        assert all(part["since"] for name, part in parts.items() if name in failing), parts
+        assert not any("error" in part for part in parts.values())
+        needed = {name for name, part in parts.items() if part.get("detail")}
+        assert needed <= failing & set(readiness.NEEDED)
+        assert answer.status_code == (503 if needed else 200)
+        assert answer.json()["status"] == ("failed" if needed else "degraded" if failing else "ok")
+        return failing
+
+    async def metric(self) -> set[str]:
+        """Return the parts whose gauge says that they fail."""
+        text = (await self.client.get("/metrics")).text
+        found = re.findall(
+            r'^foja_health_failing_seconds\{kind="\w+",part="([^"]+)"\} (\S+)$', text, re.MULTILINE
+        )
+        return {part for part, seconds in found if float(seconds) > 0}
+
+    async def doctor(self) -> set[str]:
+        """Return the parts that the doctor names, each with its next step."""
+        settings = self.app.settings
+        findings = [*await check_database(settings), *await check_servers(settings, offline=True)]
+        wrong = [each for each in findings if each.status in {Status.WARN, Status.FAIL}]
+        assert all(each.advice for each in findings if each.status is not Status.OK), findings
+        return {each.name for each in wrong if re.fullmatch(rf"({KINDS})(:.*)?", each.name)}
+
+    async def alerts(self) -> set[str]:
+        """Return the parts whose alerts fire."""
+        fired = [state for state in (await self.app.alerts.last()).states if state.fired_at]
+        return {state.label or BY_ALERT.get(state.alert, "") for state in fired} - {""}
+
+    def evaluations(self) -> int:
+        """Return how often the alerts were evaluated."""
+        row = self.admin.execute("select version from foja.alert_round").fetchone()
+        assert row
+        return int(row[0])
+
+    async def until(self, ask: Callable[[], Awaitable[Any]], wanted: object) -> None:
+        """Wait until an answer is as wanted."""
+        found: object = None
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while (found := await ask()) != wanted:
+                    await asyncio.sleep(0.2)
+        except TimeoutError:
+            raise AssertionError(f"{ask.__name__}: {found}, not {wanted}") from None
+
+    async def agree(self, *parts: str) -> None:
+        """Wait until `/readyz` names exactly these parts; two evaluations later the others do."""
+        wanted = set(parts)
+        await self.until(self.readyz, wanted)
+        before = self.evaluations()
+        await self.until(self._evaluated(before + 2), True)
+        assert await self.alerts() == wanted
+        assert await self.metric() == wanted
+        assert await self.overview() == len(wanted)
+        assert await self.doctor() == wanted
+        assert await self.readyz() == wanted
+
+    def _evaluated(self, version: int) -> Callable[[], Awaitable[bool]]:
+        async def evaluated() -> bool:
+            return self.evaluations() >= version
+
+        return evaluated
+
+
+@contextlib.asynccontextmanager
+async def running(app: App, admin: Admin) -> AsyncIterator[Scene]:
+    """Serve an app, with its worker beside."""
+    async with served(app) as client:
+        working = asyncio.create_task(app.work())
+        scene = Scene(app, client, admin, working)
+        try:
+            yield scene
+        finally:
+            scene.working.cancel()
+            await asyncio.gather(scene.working, return_exceptions=True)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    with small_disk(folder, "8m") as mounted:
+        yield mounted
+
+
+@pytest.fixture
+def mail() -> Iterator[Controller]:
+    server = Controller(Sink(), hostname="127.0.0.1", port=free_port())
+    server.start()
+    yield server
+    with contextlib.suppress(AssertionError):
+        server.stop()
+
+
+@contextlib.asynccontextmanager
+async def authority_unreachable(scene: Scene) -> AsyncIterator[str]:
+    assert scene.tsa
+    scene.tsa.behave("hang up")
+    yield f"authority:{scene.tsa.url}"
+    scene.tsa.behave("honest")
+
+
+@contextlib.asynccontextmanager
+async def authority_slow(scene: Scene) -> AsyncIterator[str]:
+    assert scene.tsa
+    scene.tsa.behave("hang")
+    yield f"authority:{scene.tsa.url}"
+    scene.tsa.behave("honest")
+
+
+@contextlib.asynccontextmanager
+async def store_full(scene: Scene) -> AsyncIterator[str]:
+    assert scene.disk
+    filler = scene.disk / "filler"
+    with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    yield "store:write"
+    fired = {state.alert for state in (await scene.app.alerts.last()).states if state.fired_at}
+    assert "store_full" in fired
+    filler.unlink()
+
+
+@contextlib.asynccontextmanager
+async def store_read_only(scene: Scene) -> AsyncIterator[str]:
+    subprocess.run(["mount", "-o", "remount,ro", str(scene.disk)], check=True)
+    yield "store:write"
+    subprocess.run(["mount", "-o", "remount,rw", str(scene.disk)], check=True)
+
+
+@contextlib.asynccontextmanager
+async def redis_gone(scene: Scene) -> AsyncIterator[str]:
+    assert scene.redis
+    scene.redis.kill()
+    yield "redis"
+    scene.redis.start()
+
+
+@contextlib.asynccontextmanager
+async def decoder_dying(scene: Scene) -> AsyncIterator[str]:
+    """Decoders that get too little time are killed before they answer."""
+    decoders = scene.app.health._probes["decoder"].ask.func.__self__  # type: ignore[union-attr]
+    assert isinstance(decoders, Decoders)
+    bounds, decoders._bounds = decoders._bounds, Bounds(seconds=0.001)
+    while decoders._idle:
+        await decoders._idle.pop().kill()
+    yield "decoder"
+    decoders._bounds = bounds
+
+
+@contextlib.asynccontextmanager
+async def no_worker(scene: Scene) -> AsyncIterator[str]:
+    scene.working.cancel()
+    await asyncio.gather(scene.working, return_exceptions=True)
+    document = await scene.app.documents.add(b"a contract")
+    await scene.app.documents.protect(document.id, required_evidence=["tsa"])
+    yield "job:protect_document_v2"
+    scene.working = asyncio.create_task(scene.app.work())
+
+
+@contextlib.asynccontextmanager
+async def paused_type(scene: Scene) -> AsyncIterator[str]:
+    await scene.app.jobs.pause("run_tsa")
+    yield "job:run_tsa"
+    await scene.app.jobs.resume("run_tsa")
+
+
+@contextlib.asynccontextmanager
+async def halted_log(scene: Scene) -> AsyncIterator[str]:
+    scene.admin.execute("update foja.log set halted = 'a test'")
+    yield "log"
+    scene.admin.execute("update foja.log set halted = null")
+
+
+@contextlib.asynccontextmanager
+async def mail_server_gone(scene: Scene) -> AsyncIterator[str]:
+    assert scene.mail
+    port = scene.mail.port
+    scene.mail.stop()
+    yield "mail"
+    scene.mail = Controller(Sink(), hostname="127.0.0.1", port=port)
+    scene.mail.start()
+
+
+# Each round breaks parts that do not need each other: exactly those turn red, and nothing else.
+ROUNDS: list[list[Break]] = [
+    [decoder_dying, authority_unreachable, redis_gone, paused_type, mail_server_gone],
+    [authority_slow, store_full, halted_log],
+    [no_worker, store_read_only],
+]
+
+
+@pytest.mark.timeout(900)
+async def test_all_five_name_the_part_that_breaks_and_are_calm_after_its_repair(
+    open_app: Callable[..., App],
+    admin: Admin,
+    disk: Path,
+    redis: RedisServer,
+    mail: Controller,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0)
+    with running_tsa() as tsa:
+        roots = tmp_path / "roots.pem"
+        roots.write_bytes(tsa.root)
+        settings = QUICK | {
+            "storage_url": disk.as_uri() + "/store",
+            "redis_url": redis.url,
+            "tsa_urls": tsa.url,
+            "tsa_roots": str(roots),
+            "tsa_timeout_seconds": 1.0,
+            "smtp_url": f"smtp://127.0.0.1:{mail.port}",
+            "alert_mail_to": "oncall@example.org",
+        }
+        async with open_app(**settings) as app, running(app, admin) as scene:
+            scene.tsa, scene.redis, scene.mail, scene.disk = tsa, redis, mail, disk
+            await scene.agree()
+            for faults in ROUNDS:
+                async with contextlib.AsyncExitStack() as broken:
+                    await scene.agree(*[await broken.enter_async_context(each(scene)) for each in faults])
+                await scene.agree()
+            assert scene.mail
+            scene.mail.stop()
+
+
+@pytest.mark.timeout(300)
+async def test_a_bucket_that_is_gone_is_named(
+    open_app: Callable[..., App], admin: Admin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0)
+    with running_s3(tmp_path / "s3") as server:
+        async with cut_relay(server.endpoint) as (url, relay):
+            for name, value in replace(server, endpoint=url).environment.items():
+                monkeypatch.setenv(name, value)
+            storage = {"storage_url": f"s3://{BUCKET}/health"}
+            async with open_app(**QUICK, **storage) as app, running(app, admin) as scene:
+                await scene.agree()
+                relay.away = True
+                relay.cut()
+                await scene.agree("store", "store:write")
+                relay.away = False
+                await scene.agree()
+
+
+@pytest.mark.timeout(300)
+async def test_a_database_that_is_gone_is_named_from_memory(
+    open_app: Callable[..., App],
+    admin: Admin,
+    database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its address leads nowhere for a while: no table can hold that."""
+    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0)
+    parts = urlsplit(database_url)
+    query = parse_qs(parts.query)
+    way, place = tmp_path / "way", Path(query["host"][0])
+    way.symlink_to(place)
+    url = parts._replace(query=urlencode({**{k: v[0] for k, v in query.items()}, "host": str(way)})).geturl()
+    async with open_app(**QUICK, database_url=url) as app, running(app, admin) as scene:
+        await scene.agree()
+        way.unlink()
+        admin.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid()"
+        )
+        await scene.until(scene.readyz, {"database", "schema", "log"})
+        await scene.until(scene.metric, {"database"})
+        assert "database" in await scene.doctor()
+        page = await scene.client.get("/?lang=en")
+        assert page.status_code == 503
+        assert re.search(r"Database.*Since .*→", html.unescape(page.text), re.DOTALL)
+        way.symlink_to(place)
+        await scene.agree()
