@@ -52,7 +52,7 @@ async def becomes(app: App, expected: dict[str, int]) -> None:
 
 
 async def shown(app: App, job_type: str) -> float | None:
-    await gauge_jobs(app.sweeper, None)
+    await gauge_jobs(app.reader, app.operator, None)
     return REGISTRY.get_sample_value("foja_jobs_unhandled", {"type": job_type})
 
 

@@ -121,13 +121,12 @@ async def test_audit_reports_what_waits_for_a_clock_that_was_ahead(app: App, adm
     """A job that was queued while the database's clock was a day ahead, and a lease, and a slot."""
     document = await requested(app)
     await app.work(until_idle=True, only=["protect_document_v2"])
-    limits = {"max_lag_seconds": 3600.0}
-    assert (await audit(app.settings.database_url, **limits)).clean
+    assert (await audit(app.settings.database_url, max_lag_seconds=3600.0)).clean
     admin.execute(
         "update foja.job set created_at = clock_timestamp() + '1 day', run_at = clock_timestamp() + '1 day'"
         " where type = 'run_tsa'"
     )
-    report = await audit(app.settings.database_url, **limits)
+    report = await audit(app.settings.database_url, max_lag_seconds=3600.0)
     [finding] = report.findings
     assert (finding.check, finding.entity_id) == ("clock", document)
     assert "foja jobs retry" in finding.found
@@ -141,7 +140,7 @@ async def test_audit_reports_what_waits_for_a_clock_that_was_ahead(app: App, adm
         "update foja.job set state = 'running', lease_until = clock_timestamp() + '1 day'"
         " where type = 'run_tsa'"
     )
-    report = await audit(app.settings.database_url, **limits)
+    report = await audit(app.settings.database_url, max_lag_seconds=3600.0)
     assert {each.check for each in report.findings} == {"clock"}
     assert report.total == 2
 

@@ -24,6 +24,7 @@ import foja
 from foja.core.bundle import archive, assembly
 from foja.core.bundle.archive import measured, part, write
 from foja.core.bundle.reader import open_container
+from foja.core.canonical import Json
 from foja.core.event import FIRST, LAST, from_seconds, is_in_calendar
 from foja.core.note import Checkpoint, Signer
 from foja.core.proof import Proof, parse_proof
@@ -351,7 +352,7 @@ def own_entry() -> tuple[bytes, list[str | bytes]]:
     """Return a bundle whose transparency log is the ledger's own, and the trust of an installation."""
     scene, instance = Scene(), sigstores.Instance()
     instance.new_log, instance.stamper = Signer(scene.key.name, scene.key.private_key), scene.stamper
-    confirmed = {"witness_hash": sigstores.DIGEST.hex(), "proof": b64encode(instance.bundle()).decode()}
+    confirmed: Json = {"witness_hash": sigstores.DIGEST.hex(), "proof": b64encode(instance.bundle()).decode()}
     events = scene.document_events(sigstores.DIGEST, [("rekor.confirmed", confirmed)], ("tsa", "rekor"))
     signer = b64decode(sigstores.armour("PUBLIC KEY", sigstores.spki(instance.signer)))
     return scene.bundle(b"document", events), [scene.stamper.root.pem, scene.key.verifier().vkey(), signer]
