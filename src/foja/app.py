@@ -213,6 +213,21 @@ class App(TenantApp):
         redis = await self._open.enter_async_context(redis_url(self.settings))
         self.settings = self.settings.model_copy(update={"database_url": url, "redis_url": redis})
         await self._migrate()
+        installation = await self._connect()
+        await self._open_store(installation)
+        await self._open_ledger(installation)
+        self.registry = Registry(self.database)
+        self.metrics = open_scrape(self.settings, self.reader, self.operator, self.health, self.store)
+        self.readiness = Readiness(self.reader, self.store, self.health)
+        self._name_parts()
+        tenant, own_tenant = self.settings.tenant or None, self.settings.own_tenant
+        self.jobs = Jobs(self.database, self.operator, self._notifier, tenant, own_tenant)
+        self._open.push_async_callback(self.jobs.close)
+        self.access = access.assemble(self.settings, self._notifier, installation.id, self._open)
+        await self._start_domains(installation)
+
+    async def _connect(self) -> Installation:
+        """Open a pool for each role that every process has, and what listens and watches."""
         self.database = await self._pool(API, self.settings.connections)
         self.operator = await self._pool(OPERATOR, 4)
         self.reader = await self._pool(READER, 4)
@@ -235,10 +250,15 @@ class App(TenantApp):
             remote_seconds=self.settings.health_remote_seconds,
         )
         self._open.push_async_callback(self.health.close)
+        return installation
+
+    async def _open_store(self, installation: Installation) -> None:
         self.store = open_store(self.settings.store_url, self.health.report)
         await check_store(self.store, self.settings, installation.id)
         self.objects = Objects(self.store, self.database, self.operator, self.settings.own_tenant)
         self.uploads = PartialUploads(self.settings.home / "uploads")
+
+    async def _open_ledger(self, installation: Installation) -> None:
         self.signer = await self._read_signer(installation)
         key = self.signer.verifier().public_key
         await self.operator.row(sql.query("name_log"), name=self.signer.name, key=key)
@@ -255,15 +275,6 @@ class App(TenantApp):
         log = opener.log(self.reader, self.store)
         self._collectors = opener.collectors(self.sweeper, log, key)
         self.ledger = await opener.open(log, installation.id, installation.draft_type)
-        self.registry = Registry(self.database)
-        self.metrics = open_scrape(self.settings, self.reader, self.operator, self.health, self.store)
-        self.readiness = Readiness(self.reader, self.store, self.health)
-        self._name_parts()
-        tenant, own_tenant = self.settings.tenant or None, self.settings.own_tenant
-        self.jobs = Jobs(self.database, self.operator, self._notifier, tenant, own_tenant)
-        self._open.push_async_callback(self.jobs.close)
-        self.access = access.assemble(self.settings, self._notifier, installation.id, self._open)
-        await self._start_domains(installation)
 
     async def _start_domains(self, installation: Installation) -> None:
         shared = Shared(
