@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from foja.core.bundle.names import MANIFEST, MEDIA_TYPE, MIMETYPE
+from foja.core.bundle.proof_file import MEDIA_TYPE as PROOF_TYPE
 from foja.core.bundle.reader import starts_like_zip
 from foja.core.event import FIRST, LAST, is_in_calendar
 from foja.core.fields import many
@@ -30,7 +31,7 @@ Named: TypeAlias = "str | PathLike[str]"
 TrustItem: TypeAlias = "bytes | Named"
 Proof: TypeAlias = "bytes | Named | Detached"
 _HEADERS = re.compile(r"block-([0-9]{1,9})\b.*")
-_SNIFF_BYTES = 30 + len(MIMETYPE) + len(MEDIA_TYPE)  # of a ZIP whose first file names its type
+_ZIP_HEADER = 30  # bytes before the name of the first file
 _CHUNK_BYTES = 1024 * 1024
 _EVIDENCE = MANIFEST.encode().partition(b"/")[0] + b"/"  # the folder of all evidence
 _LONGEST_PATH = 250
@@ -103,7 +104,9 @@ def _judge(
     at: datetime,
     domain: str | None,
 ) -> Report:
-    if _lists_evidence(file) and (_is_bundle(file) or (not proofs and starts_like_zip(file))):
+    if _has_type(file, PROOF_TYPE):
+        return _judge_proof_file(file, subject, proofs, trust, at)
+    if _lists_evidence(file) and (_has_type(file, MEDIA_TYPE) or (not proofs and starts_like_zip(file))):
         return _with_detached(_judge_bundle(file, subject, trust, at), file, proofs, trust)
     digests = _digests_of(file, {other_algorithm(each.data) for each in proofs})
     whole = Subject(digests["sha256"], subject.name)
@@ -117,10 +120,23 @@ def _judge(
     )
 
 
-def _is_bundle(file: BinaryIO) -> bool:
-    """Return whether this is an evidence bundle, and not a document that happens to be a ZIP."""
-    file.seek(0)
-    return file.read(_SNIFF_BYTES).endswith(MIMETYPE.encode() + MEDIA_TYPE)
+def _has_type(file: BinaryIO, media_type: bytes) -> bool:
+    """Return whether this is a container of Foja of this type, and not any other ZIP."""
+    file.seek(_ZIP_HEADER)
+    named = MIMETYPE.encode() + media_type
+    return file.read(len(named)) == named
+
+
+def _judge_proof_file(
+    file: BinaryIO, stated: Subject, proofs: list[Detached], trust: Trust, at: datetime
+) -> Report:
+    """Judge the proof of an event, and what further proofs show about the bytes of its file."""
+    from foja.judge.container.proof_file import judge_proof_file  # detached proofs do not need it
+
+    subject = Subject(_digests_of(file, set())["sha256"], stated.name)
+    report = judge_proof_file(file, subject, trust, at)
+    more = judge_detached(subject, proofs, trust, at, stated=stated.sha256).evidence
+    return replace(report, evidence=report.evidence + more)
 
 
 def _lists_evidence(file: BinaryIO) -> bool:

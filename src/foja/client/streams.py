@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -37,12 +39,23 @@ class EventProof:
     index: int
     size: int
     key: str  # the log's own; take the key that you trust from elsewhere
+    arguments: str | None = None  # those whose SHA-256 the event names
+
+    def file(self) -> bytes:
+        """Return event, proof and checkpoint as one file, which `foja verify` and other tools check."""
+        from foja.core.bundle.proof_file import proof_file
+
+        return proof_file(self.event, self.proof, self.arguments)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write `file` to a path, which usually ends in `.foja-proof`."""
+        Path(path).write_bytes(self.file())
 
     def verify(self, trust: str | bytes | Sequence[str | bytes]) -> Report:
         """Judge it here, without the server. `trust` is the key of the log as you know it."""
         from foja.verification import verify
 
-        return verify(self.event.encode(), trust, proofs=[self.proof.encode()])
+        return verify(self.file(), trust)
 
 
 class Stream:

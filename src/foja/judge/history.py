@@ -17,16 +17,18 @@ from uuid import UUID
 
 from foja.conversations.model.events import CONVERSATION
 from foja.core.bundle import history
-from foja.core.canonical import parse
+from foja.core.canonical import Json, parse
 from foja.core.chain import genesis, leaf_entry
 from foja.core.excerpt import Excerpt, moment, parse_excerpt
 from foja.core.registry import BODY_ERASED, RESERVED
 from foja.documents.model.events import DOCUMENT
 from foja.errors import BadBundle, NotCanonical, Tampered
 from foja.images.model.events import IMAGE
+from foja.judge.contents import ContentsReader, contents_of
 from foja.judge.cosigners import count_cosigners
 from foja.judge.inclusion import NOT_CHECKED, Inclusion, find_inclusion, log_item, refusal, unsigned
 from foja.judge.trust import Trust
+from foja.proofs.contents import Contents
 from foja.proofs.finding import Finding, Reason, ShownEvent, Status
 from foja.system.model.events import SYSTEM
 from foja.threads.model.events import THREAD
@@ -55,6 +57,7 @@ class HistorySummary:
     kinds: AbstractSet[str]
     withheld: AbstractSet[int]  # those of them whose erasure no later event records
     ends: tuple[ShownEvent, ...]  # the first and the last event
+    contents: Contents
 
 
 def check_recorded(
@@ -81,10 +84,16 @@ def read_chunks(file: BinaryIO) -> Iterator[bytes]:
         yield chunk
 
 
-def check_event(event: bytes, proof: bytes, trust: Trust, at: datetime | None = None) -> Finding:
+def check_event(
+    event: bytes,
+    proof: bytes,
+    trust: Trust,
+    at: datetime | None = None,
+    arguments: Json = None,
+) -> Finding:
     """Return what is proven of an event: its body, its position in its stream and in a log.
 
-    Without `at` the times of cosigners are not compared.
+    Without `at` the times of cosigners are not compared. `arguments` are those whose digest the event names.
     """
     if event.startswith(_EVENTS_JSON):
         detail = "these events have no salts and hashes to check; use `foja log export` instead"
@@ -101,7 +110,7 @@ def check_event(event: bytes, proof: bytes, trust: Trust, at: datetime | None = 
         return Finding(EVIDENCE, Status.INVALID, Reason.INCLUSION_INVALID, str(error))
     what = f"event {excerpt.seq} of {excerpt.entity_id} matches its hashes and is"
     found = count_cosigners(_finding(what, inclusion, NOT_CHECKED), [inclusion], trust, at)
-    found = replace(found, history=(_shown(excerpt),))
+    found = replace(found, history=(_shown(excerpt),), contents=contents_of(excerpt, arguments))
     but = "but its body is erased or withheld: its author, its source and its content are not known"
     return found.weakened(Reason.BODY_ERASED, but) if excerpt.erased else found
 
@@ -118,25 +127,44 @@ def check_history(
     `domain` is that of a history that does not name it, if it is not one of Foja. Without `at` the times of
     cosigners are not compared.
     """
+    summary: HistorySummary | None = None
     try:
         summary = _read(history.split(chunks), domain)
         if proof is None:
             detail = f"{summary.events} events without a gap; no proof shows that they are in a log"
-            return Finding(EVIDENCE, Status.PENDING, Reason.NO_CHECKPOINT, detail, history=summary.ends)
+            pending = Finding(EVIDENCE, Status.PENDING, Reason.NO_CHECKPOINT, detail, history=summary.ends)
+            return replace(pending, contents=summary.contents)
         if len(summary.heads) > 1 and not any(summary.kinds <= known for known in KINDS.values()):
             detail = "the history does not name its domain, and it is not one of Foja; name it with --domain"
             return Finding(EVIDENCE, Status.INDETERMINATE, Reason.UNKNOWN_DOMAIN, detail)
         ends = [leaf_entry(summary.entity_id, summary.events - 1, head) for head in summary.heads.values()]
         inclusion = find_inclusion(proof, ends, trust, "the log proof")
     except BadBundle as error:
-        return refusal(EVIDENCE, error)
+        return _refusal(error, summary)
     what = f"{summary.events} events of {summary.entity_id} without a gap; the last is"
     erased = f"{len(summary.erased)} bodies: erased or withheld, only their hashes are present"
     notices = (*NOT_CHECKED, NOT_COVERED, *((erased,) if summary.erased else ()))
     found = count_cosigners(_finding(what, inclusion, notices), [inclusion], trust, at)
-    found = replace(found, history=summary.ends)
+    found = replace(found, history=summary.ends, contents=as_of(summary.contents, inclusion))
     but = f"but {len(summary.withheld)} bodies are withheld: no event records that they were erased"
     return found.weakened(Reason.BODY_ERASED, but) if summary.withheld else found
+
+
+def _refusal(error: BadBundle, summary: HistorySummary | None) -> Finding:
+    """Return the finding about a refused history; one that was cut says which event is missing at its end."""
+    found = refusal(EVIDENCE, error)
+    if summary is None or found.reason is not Reason.INCLUSION_INVALID:
+        return found
+    last = summary.events - 1
+    cut = (
+        f"the proof is not about event {last}, the last one shown: event {last + 1} or a later one is missing"
+    )
+    return replace(found, detail=f"{cut}, or the proof is about another history ({found.detail})")
+
+
+def as_of(contents: Contents, inclusion: Inclusion) -> Contents:
+    """Return the contents with the size of the checkpoint that covers them, if a trusted key signed it."""
+    return replace(contents, size=inclusion.checkpoint.size if inclusion.signer else None)
 
 
 def _read(lines: Iterator[bytes], domain: str | None) -> HistorySummary:
@@ -150,9 +178,10 @@ def _read(lines: Iterator[bytes], domain: str | None) -> HistorySummary:
         domains = [named]
     heads, kinds, count = {each: genesis(each, entity_id) for each in domains}, set[str](), 0
     erased, recorded, others = set[int](), set[int | None](), len(domains) > 1
-    ends = list[Excerpt]()
+    ends, contents = list[Excerpt](), ContentsReader()
     for event in history.decode(domains[0], entity_id, lines):
         ends[1:] = [event]
+        contents.take(event)
         heads = {each: event.hash_after(head) for each, head in heads.items()} if others else heads
         heads[domains[0]] = event.chain_hash
         kinds.add(event.kind)
@@ -164,7 +193,8 @@ def _read(lines: Iterator[bytes], domain: str | None) -> HistorySummary:
     if not count:
         raise BadBundle("LEDGER_GAP", "the history has no event")
     shown = tuple(map(_shown, ends))
-    return HistorySummary(entity_id, count, erased, heads, kinds, erased - recorded, shown)
+    said = contents.contents(entity_id, None if others else domains[0])
+    return HistorySummary(entity_id, count, erased, heads, kinds, erased - recorded, shown, said)
 
 
 def _shown(event: Excerpt) -> ShownEvent:

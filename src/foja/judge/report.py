@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from foja.core.canonical import Json, canonical
+from foja.proofs.contents import Contents, Statement
 from foja.proofs.finding import Finding, Reason, ShownEvent, Status, TrustItem
 
 FORM = "foja/report/v1"
@@ -86,6 +87,16 @@ class Report:
         return self.history[-1] if self.history else None
 
     @property
+    def contents(self) -> Contents | None:
+        """What the events say that were judged as an event, an export or a conversation."""
+        return next((each.contents for each in self.evidence if each.contents), None)
+
+    @property
+    def event_alone(self) -> Contents | None:
+        """The one event that was judged without those before and after it; None for a whole history."""
+        return self.contents if self.contents and self.contents.alone else None
+
+    @property
     def rests_on(self) -> tuple[TrustItem, ...]:
         """The roots, keys and blocks that verified evidence rests on, each once."""
         return tuple(dict.fromkeys(item for each in self.evidence for item in each.rests_on))
@@ -108,6 +119,7 @@ class Report:
             "evidence": [_document(each) for each in self.evidence],
             "policy": self.policy,
             "history": [_event(each) for each in self.history],
+            **({"contents": _contents(self.contents)} if self.contents else {}),
             **({"revoked": _revoked(self.revoked)} if self.revoked else {}),
         }
 
@@ -168,6 +180,40 @@ def _item(item: TrustItem) -> Json:
 
 def _event(event: ShownEvent) -> Json:
     return {"seq": event.seq, "kind": plain(event.kind), "at": instant(event.at)}
+
+
+def _contents(contents: Contents) -> Json:
+    whole = contents.whole
+    return {
+        "entity_id": str(contents.entity_id),
+        "domain": plain(contents.domain),
+        "events": contents.events,
+        "statements": [_statement(each) for each in contents.statements],
+        "complete": None
+        if whole is None
+        else {
+            "requests": list(whole.requests),
+            "approvals": list(whole.approvals),
+            "expired": list(whole.expired),
+            "voided": [{"seq": seq, "reason": plain(reason)} for seq, reason in whole.voided],
+            "hidden": list(whole.hidden),
+        },
+    }
+
+
+def _statement(each: Statement) -> Json:
+    return {
+        "seq": each.seq,
+        "kind": plain(each.kind),
+        "at": instant(each.at),
+        "act": each.act.value,
+        "actor": plain(each.actor),
+        "what": plain(each.what),
+        "content": plain(each.content),
+        "digest": plain(each.digest),
+        "reason": plain(each.reason),
+        "about": each.about,
+    }
 
 
 def _revoked(revoked: Revoked) -> Json:

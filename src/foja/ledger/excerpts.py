@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from foja.core.bundle.history import link
-from foja.core.canonical import parse
+from foja.core.bundle.proof_file import proof_file
+from foja.core.canonical import Json, canonical, parse
 from foja.core.chain import genesis
 from foja.core.event import microseconds
 from foja.core.excerpt import Excerpt
 from foja.core.note import parse_checkpoint, split_note
 from foja.core.proof import Proof
 from foja.errors import UnknownEntity
+from foja.judge.contents import arguments_match
 from foja.judge.report import Report
 from foja.ledger.ledger import Ledger
 from foja.verification import verify
@@ -31,6 +35,7 @@ class EventProof:
 
     excerpt: Excerpt
     proof: Proof
+    arguments: Json = None  # those that the event decided, if it names their digest
 
     @property
     def index(self) -> int:
@@ -50,9 +55,21 @@ class EventProof:
         """Return the proof as `foja log prove` writes it to a `.tlog-proof` file."""
         return self.proof.text()
 
+    def arguments_text(self) -> str | None:
+        """Return the arguments whose SHA-256 the event names, as they are in the file; None without any."""
+        return None if self.arguments is None else canonical(self.arguments).decode()
+
+    def file(self) -> bytes:
+        """Return event, proof and checkpoint as one file, which `foja verify` and other tools check."""
+        return proof_file(self.event_text(), self.proof_text(), self.arguments_text())
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write `file` to a path, which usually ends in `.foja-proof`."""
+        Path(path).write_bytes(self.file())
+
     def verify(self, trust: str | Sequence[str]) -> Report:
         """Return the report of `foja.verify` on this event, without database or network."""
-        return verify(self.event_text().encode(), trust, proofs=[self.proof_text().encode()])
+        return verify(self.file(), trust)
 
 
 async def prove_event(ledger: Ledger, entity_id: UUID, seq: int) -> EventProof:
@@ -63,7 +80,18 @@ async def prove_event(ledger: Ledger, entity_id: UUID, seq: int) -> EventProof:
     if not 0 <= seq < (await ledger.state(entity_id)).next_seq:
         raise UnknownEntity(f"{entity_id} has no event {seq}; check the id, the number and FOJA_TENANT")
     proof = await ledger.log.prove(entity_id, seq)
-    return EventProof(await excerpt(ledger, entity_id, seq), proof)
+    event = await excerpt(ledger, entity_id, seq)
+    return EventProof(event, proof, await _arguments(ledger, event))
+
+
+async def _arguments(ledger: Ledger, event: Excerpt) -> Json:
+    """Return the arguments that an approval was about; None if they were erased, or if it names none."""
+    asked = event.payload.get("request_seq") if isinstance(event.payload, dict) else None
+    if type(asked) is not int or not 0 <= asked < event.seq:
+        return None
+    request = (await excerpt(ledger, event.entity_id, asked)).payload
+    arguments = request.get("tool_args") if isinstance(request, dict) else None
+    return arguments if arguments_match(event, arguments) else None
 
 
 async def excerpt(ledger: Ledger, entity_id: UUID, seq: int) -> Excerpt:

@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from foja.errors import Tampered
+from foja.proofs.contents import Contents
 from foja.proofs.notices import CHAIN_NOTICE, LOCAL_NOTICE, TEST_NOTICE
 
 MAX_TEXT = 1000
@@ -169,6 +170,7 @@ class Finding:
     rests_on: tuple[TrustItem, ...] = ()  # what you trust; only of a verified finding
     missing: tuple[TrustItem, ...] = ()  # what you would have to trust; only of an undecided one
     history: tuple[ShownEvent, ...] = ()  # of a ledger: some events by number, always the first and the last
+    contents: Contents | None = None  # what these events say, of an event, an export or a conversation
 
     @property
     def local(self) -> bool:

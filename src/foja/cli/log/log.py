@@ -10,6 +10,7 @@ from foja.cli.installation import open_database, open_installation, open_object_
 from foja.cli.log.verify import event_file
 from foja.cli.output import print_error, print_json, print_line, print_or_write, print_result, table
 from foja.cli.output_files import check_targets, write_file
+from foja.core.bundle.proof_file import SUFFIX
 from foja.core.note import Verifier, parse_checkpoint, split_note
 from foja.errors import ObjectMissing, Tampered
 from foja.ledger.excerpts import EventProof, prove_event
@@ -56,7 +57,9 @@ async def prove(arguments: Namespace) -> int:
     async with open_installation(arguments) as app:
         proven, vkey = await prove_event(app.ledger, arguments.entity, arguments.seq), app.trust[0]
     proven.proof.check(proven.excerpt.check(), [Verifier.from_vkey(vkey)])
-    if arguments.json:
+    if arguments.output and arguments.output.suffix == SUFFIX:
+        _write_one(arguments, proven)
+    elif arguments.json:
         print_json({"proof": proven.proof_text(), "event": proven.event_text(), "key": vkey})
     elif arguments.output:
         _write(arguments, proven, vkey)
@@ -80,6 +83,18 @@ async def restart(arguments: Namespace) -> int:
     document = {"origin": log.origin, "name": log.name}
     print_result(arguments, document, f"log {log.origin} is open: {log.name}")
     return 0
+
+
+def _write_one(arguments: Namespace, proven: EventProof) -> None:
+    """Write event, proof and checkpoint as one file."""
+    write_file(arguments, arguments.output, proven.file())
+    print_result(
+        arguments,
+        {"file": arguments.output, "index": proven.index, "size": proven.size},
+        f"wrote {arguments.output}",
+        f"verify it anywhere: foja verify {arguments.output} --trust foja.vkey",
+        "send the key separately: `foja log key` prints it",
+    )
 
 
 def _write(arguments: Namespace, proven: EventProof, vkey: str) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 from foja.conversations.model.order import ABSENT, Envelope, HasEnvelope, envelope_of, instant, order
 from foja.conversations.model.pairs import body
+from foja.core.event import event_id_for
 
 REQUESTED, APPROVED, DENIED, EXPIRED = "requested", "approved", "denied", "expired"
 
@@ -69,6 +71,11 @@ def approvals(events: Iterable[Envelope | HasEnvelope], now: datetime) -> dict[s
         elif item["kind"] == "approval_completed":
             decisions.setdefault(body(item)["approval_id"], item)
     return {name: _with_decision(approval, decisions.get(name), now) for name, approval in found.items()}
+
+
+def decision_id(entity_id: UUID, approval_id: str) -> UUID:
+    """Return the id that the decision of an approval has, whoever decides it."""
+    return event_id_for(entity_id, f"approval:{approval_id}")
 
 
 def parse_time(text: object) -> datetime | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from uuid import UUID
 
 from foja.core.canonical import Json, canonical, parse
@@ -20,6 +21,7 @@ FORM, TRANSCRIPT = "foja/history/v1", "foja/transcript/v1"
 LONGEST_LINE = 2 << 20  # a body has at most 1 MiB
 _HEADING = frozenset({"form", "domain", "entity_id"})
 _LINE = frozenset({"event", "salt", "body_hash"})
+_NAMED = 40  # gaps that a refusal names
 
 
 def encode(events: Iterable[Excerpt]) -> Iterator[bytes]:
@@ -63,9 +65,12 @@ def read_heading(line: bytes) -> tuple[str, UUID]:
 
 def decode(domain: str, entity_id: UUID, lines: Iterable[bytes]) -> Iterator[Excerpt]:
     """Yield every event with its body checked and its chain hash computed, or raise `BadBundle`."""
-    head = genesis(domain, entity_id)
+    head, lines = genesis(domain, entity_id), iter(lines)
     for seq, line in enumerate(lines):
         event, payload = _event(domain, entity_id, seq, line, head)
+        if event.seq != seq or event.entity_id != entity_id:
+            found = chain([event.seq] if event.entity_id == entity_id else [], _numbers(entity_id, lines))
+            raise BadBundle("LEDGER_GAP", _gap(entity_id, seq, found))
         try:
             event.check_body(payload)
         except (NotCanonical, Tampered) as error:
@@ -98,9 +103,39 @@ def _event(domain: str, entity_id: UUID, seq: int, line: bytes, head: bytes) -> 
         raise BadBundle("MALFORMED", f"line {seq} of the history is not an event ({error})") from None
     if encoded != line + b"\n":
         raise BadBundle("NON_CANONICAL", f"line {seq} of the history is not in canonical form")
-    if event.seq != seq or event.entity_id != entity_id:
-        raise BadBundle("LEDGER_GAP", f"event {seq} of {entity_id} is missing; another is in its place")
     return event, payload
+
+
+def _numbers(entity_id: UUID, lines: Iterable[bytes]) -> Iterator[int]:
+    """Yield the numbers of the events in these lines, up to one that cannot be read."""
+    for line in lines:
+        try:
+            event = read_event(_closed(parse(line), _LINE), b"")
+        except (BadBundle, NotCanonical, Tampered):
+            return
+        if event.entity_id == entity_id:
+            yield event.seq
+
+
+def _gap(entity_id: UUID, seq: int, found: Iterable[int]) -> str:
+    """Return which events are missing from this number on, of a history that has these from there on."""
+    missing = missing_numbers(seq, found)
+    if not missing:
+        return f"event {seq} of {entity_id} is not in its place: the events are in another order"
+    listed = ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in missing[:_NAMED])
+    more = f" and {len(missing) - _NAMED:,} more gaps" if len(missing) > _NAMED else ""
+    words = ("event", "is") if missing == [(seq, seq)] else ("events", "are")
+    return f"{words[0]} {listed}{more} of {entity_id} {words[1]} missing; another is in place of event {seq}"
+
+
+def missing_numbers(first: int, found: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the runs of numbers from `first` on, below the highest found, that are not among those found."""
+    runs, expected = list[tuple[int, int]](), first
+    for each in sorted({*found}):
+        if each > expected:
+            runs.append((expected, each - 1))
+        expected = max(expected, each + 1)
+    return runs
 
 
 def _closed(value: Json, names: frozenset[str]) -> Mapping[str, Json]:

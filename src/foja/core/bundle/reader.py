@@ -72,8 +72,8 @@ def starts_like_zip(file: BinaryIO) -> bool:
     return file.read(4) == archive.LOCAL
 
 
-def open_container(file: BinaryIO) -> Container:
-    """Return the container in this file, or raise `BadBundle`. Digests are not checked here."""
+def open_container(file: BinaryIO, media_type: bytes = MEDIA_TYPE) -> Container:
+    """Return the container of this type in a file, or raise `BadBundle`. Digests are not checked here."""
     size = file.seek(0, 2)
     count, length, offset = _ending(file, size)
     if length > LONGEST_DIRECTORY or count > MAX_ENTRIES:
@@ -90,7 +90,7 @@ def open_container(file: BinaryIO) -> Container:
     if archive.directory(entries, host) != directory + ending:
         raise BadBundle("ZIP_LAYOUT", "the directory is not encoded as a bundle requires")
     container = Container(file, {entry.name: entry for entry in entries}, _starts(file, entries, offsets))
-    if container.names[:1] != (MIMETYPE,) or container.read(MIMETYPE) != MEDIA_TYPE:
+    if container.names[:1] != (MIMETYPE,) or container.read(MIMETYPE) != media_type:
         raise BadBundle("ZIP_LAYOUT", f"the first file is not {MIMETYPE}, or it names another type")
     return container
 

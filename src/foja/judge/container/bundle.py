@@ -21,6 +21,7 @@ from foja.judge.container.ledger import (
 )
 from foja.judge.container.seals import check_seals
 from foja.judge.cosigners import count_cosigners
+from foja.judge.history import as_of
 from foja.judge.inclusion import Inclusion, log_item, refusal, unsigned
 from foja.judge.proof import ProofRequest, check_proof
 from foja.judge.report import Report, Revoked, Subject
@@ -112,7 +113,7 @@ def _ledger(
     try:
         recorded = read_history(container, manifest)
         check_agreement(manifest, recorded)
-        check_source(container, manifest, recorded.history)
+        contents = check_source(container, manifest, recorded.history)
         check_name(manifest, recorded.history)
         inclusion = find_stream_inclusion(container, manifest.stream, names.LOG_PROOF, trust)
         _check_named(manifest, inclusion)
@@ -124,7 +125,9 @@ def _ledger(
     found = _inclusion(manifest, recorded, inclusion, source)
     if inclusion and source:
         found = count_cosigners(found, (inclusion, source), trust, question.at)
-    return replace(found, history=tuple(_shown(recorded))), recorded
+    if contents and source:
+        contents = as_of(contents, source)
+    return replace(found, history=tuple(_shown(recorded)), contents=contents), recorded
 
 
 def _shown(recorded: RecordedHistory) -> Iterator[ShownEvent]:

@@ -15,8 +15,10 @@ from foja.core.excerpt import Excerpt
 from foja.documents.model.history import History
 from foja.documents.model.recorded import RecordedHistory, read_records
 from foja.errors import BadBundle
+from foja.judge.contents import ContentsReader
 from foja.judge.inclusion import Inclusion, find_inclusion
 from foja.judge.trust import Trust
+from foja.proofs.contents import Contents
 
 DOMAIN = "document"
 _ERASABLE = "document.added"  # the only body that the database erases
@@ -60,21 +62,23 @@ def check_name(manifest: Manifest, history: History) -> None:
         raise BadBundle("NAME_MISMATCH", "the document has another name than the history gives it")
 
 
-def check_source(container: Container, manifest: Manifest, history: History) -> None:
-    """A transcript is exactly what its conversation's events say, or `BadBundle`."""
+def check_source(container: Container, manifest: Manifest, history: History) -> Contents | None:
+    """A transcript is exactly what its stream's events say, or `BadBundle`. Return what they say."""
     named = (history.added or {}).get("transcript_of")
     source = manifest.source
     if source is None:
         if named is not None:
             raise BadBundle("TRANSCRIPT_MISMATCH", "the history names a conversation that is not there")
-        return
+        return None
     if named != document_of(source):
         raise BadBundle("TRANSCRIPT_MISMATCH", "the history names another conversation, or none")
-    digest, events = sha256(), _events(container, source, names.SOURCE_EVENTS)
+    digest, contents = sha256(), ContentsReader()
+    events = contents.reading(_events(container, source, names.SOURCE_EVENTS))
     for line in transcript(source.domain, source.entity_id, events):
         digest.update(line)
     if digest.digest() != manifest.witness_hash:
         raise BadBundle("TRANSCRIPT_MISMATCH", "the conversation's events make another transcript")
+    return contents.contents(source.entity_id, source.domain)
 
 
 def find_stream_inclusion(

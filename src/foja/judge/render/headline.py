@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from foja.judge.render.statements import say_briefly
 from foja.judge.render.translations import text
 from foja.judge.render.words import kind_name, say_item, say_limit, say_source, say_time, shown, subject
 from foja.judge.report import Report, Verdict
@@ -63,7 +64,9 @@ def _first(report: Report, language: str) -> str:
     passed = report.verdict is Verdict.TOTAL_PASSED
     earliest = report.earliest
     if earliest is None and not passed:
-        return _sentence("undecided", report, language, why=_why(report, language))
+        alone = report.contents and {each.evidence for each in report.evidence} == {"ledger"}
+        undecided = "undecided_recorded" if alone else "undecided"
+        return _sentence(undecided, report, language, why=_why(report, language))
     if earliest is None:
         return _timeless(report, language)
     name = ("verified_revoked" if report.revoked else "verified") if passed else "undecided_time"
@@ -80,6 +83,9 @@ def _timeless(report: Report, language: str) -> str:
     """Return the first sentence about verified evidence that proves no time, as that of a log."""
     if not (last := report.last_event):
         return _sentence("timeless", report, language)
+    if event := report.event_alone:
+        said = say_briefly(event, language)
+        return text("event_alone", language, said=said, log=word_of_ledger(report, language)) + "."
     return _sentence("recorded", report, language, seq=last.seq, log=word_of_ledger(report, language))
 
 
@@ -126,7 +132,9 @@ def _more(report: Report, language: str) -> Iterator[str]:
     of_test = [each for each in report.evidence if each.status is Status.VERIFIED and each.of_test_network]
     if of_test and report.earliest and not report.earliest.of_test_network:
         yield text("test_note", language, titles=_titles(of_test, language))
-    if last := report.last_event:
+    if event := report.event_alone:
+        yield text("as_of_alone", language, seq=event.statements[0].seq)
+    elif last := report.last_event:
         time, kind = say_time(last.at, language), shown(last.kind)
         yield text("as_of", language, seq=last.seq, kind=kind, time=time, log=log)
     else:

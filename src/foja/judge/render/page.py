@@ -8,6 +8,7 @@ from html import escape
 
 from foja.judge.render.headline import headline
 from foja.judge.render.notices import explain, translate
+from foja.judge.render.statements import Section, section
 from foja.judge.render.style import ICONS, STYLE
 from foja.judge.render.text import facts
 from foja.judge.render.timeline import Entry, timeline
@@ -22,7 +23,9 @@ _COMMAND = re.compile("`([^`]+)`")
 def as_html(report: Report, language: str = "en") -> str:
     """Return the report as a page; the whole report is in it, as JSON."""
     head = headline(report, language)
+    said = section(report, language)
     sections = (
+        *(_events(said, language) if said else ()),
         _section("document", language, _facts(report, language)),
         _section("rests_on", language, _items(report.rests_on, language)),
         _section("timeline", language, _timeline(timeline(report, language))),
@@ -66,6 +69,24 @@ def _facts(report: Report, language: str) -> str:
 
 def _mono(label: str, language: str) -> str:
     return ' class="mono"' if label == text("digest", language) else ""
+
+
+def _events(found: Section, language: str) -> Iterable[str]:
+    items = [f"<li>{escape(said.sentence)}{''.join(map(_quoted, said.quotes))}</li>" for said in found.said]
+    if found.gap_after is not None:
+        items.insert(found.gap_after, f"<li>… {escape(found.gap)}</li>")
+    yield _titled(found.title, f'<p>{escape(found.lead)}</p><ul class="said">{"".join(items)}</ul>')
+    if found.complete:
+        lines = "".join(f"<li>{escape(each)}</li>" for each in found.complete)
+        yield _titled(found.title_complete, f'<ul class="said">{lines}</ul>')
+
+
+def _quoted(words: str) -> str:
+    return f"<blockquote>{escape(words)}</blockquote>"
+
+
+def _titled(title: str, content: str) -> str:
+    return f"<section><h2>{escape(title)}</h2>{content}</section>"
 
 
 def _items(items: Iterable[TrustItem], language: str) -> str:

@@ -46,6 +46,9 @@ h2 { font-size: .8125rem; font-weight: 650; letter-spacing: .06em; text-transfor
   color: var(--soft); margin-bottom: .875rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .5rem 1.5rem; }
 dt { color: var(--soft); }
+.said { display: grid; gap: .5rem; margin-top: .5rem; }
+blockquote { margin: .25rem 0 0; padding: .25rem .75rem; border-left: .1875rem solid var(--line);
+  font-family: var(--mono); font-size: .8125rem; white-space: pre-wrap; }
 .mono, code, pre { font-family: var(--mono); font-size: .8125rem; }
 .mono { user-select: all; align-self: center; }
 .items { display: grid; gap: .75rem; }

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from foja.judge.render.headline import headline
 from foja.judge.render.notices import explain, translate
+from foja.judge.render.statements import section
 from foja.judge.render.translations import STATUSES, VERDICTS, index_of, text
 from foja.judge.render.words import say_item, say_time, shown, title
 from foja.judge.report import Report, plain
@@ -36,6 +37,7 @@ def facts(report: Report, language: str) -> Iterator[tuple[str, str]]:
 def _lines(report: Report, language: str) -> Iterator[str]:
     yield from headline(report, language).lines()
     yield ""
+    yield from _events(report, language)
     for label, value in facts(report, language):
         yield f"  {label}: {value}"
     yield f"  {text('rests_on', language)}:"
@@ -48,6 +50,24 @@ def _lines(report: Report, language: str) -> Iterator[str]:
         yield from _finding(finding, language)
     if not report.evidence:
         yield text("no_evidence", language)
+
+
+def _events(report: Report, language: str) -> Iterator[str]:
+    found = section(report, language)
+    if found is None:
+        return
+    yield f"{found.title}:"
+    yield f"  {found.lead}"
+    for place, said in enumerate(found.said):
+        if place == found.gap_after:
+            yield f"  … {found.gap}"
+        yield f"  {said.sentence}"
+        yield from (f"    | {each}" for each in said.quotes)
+    yield ""
+    if found.complete:
+        yield f"{found.title_complete}:"
+        yield from (f"  {each}" for each in found.complete)
+        yield ""
 
 
 def _finding(finding: Finding, language: str) -> Iterator[str]:

@@ -37,6 +37,10 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "Not decided: it is not proven when {subject} existed, because {why}",
         "Sin decidir: no está probado cuándo existía {subject}, porque {why}",
     ),
+    "undecided_recorded": (
+        "Not decided: it is not proven that {subject} was recorded, because {why}",
+        "Sin decidir: no está probado que {subject} se registrara, porque {why}",
+    ),
     "failed": (
         "Not valid: do not rely on the evidence about {subject}. What is wrong: {titles}",
         "No válido: no confíe en las pruebas sobre {subject}. Qué está mal: {titles}",
@@ -113,6 +117,127 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     "change_nothing": (
         "What would change it: no further root or key. Ask the sender for an unchanged copy.",
         "Qué lo cambiaría: ninguna otra raíz o clave. Pida al remitente una copia sin cambios.",
+    ),
+    # what events say
+    "said_title": ("What was recorded", "Qué se registró"),
+    "said_proven": (
+        "Words in “quotation marks” are those of the events, not ours. Times are of the ledger's clock.",
+        "Las palabras entre “comillas” son de los eventos, no nuestras. Las horas son del reloj del libro.",
+    ),
+    "said_unproven": (
+        "The file says this; no log that you trust has signed it. Words in “quotation marks” are its own.",
+        "Lo dice el archivo, y ningún registro en que usted confíe lo firmó. Sus palabras: entre “comillas”.",
+    ),
+    "said_left_out": (
+        "{count} more events are not shown here.",
+        "Hay {count} eventos más que no se muestran aquí.",
+    ),
+    "said_nobody": ("An actor that is not named", "Un actor sin nombre"),
+    "said_something": ("something without a name", "algo sin nombre"),
+    "said_approved": (
+        "{actor} approved {what}{content}{digest} on {time}{reason}.",
+        "{actor} aprobó {what}{content}{digest} el {time}{reason}.",
+    ),
+    "said_denied": (
+        "{actor} denied {what}{content}{digest} on {time}{reason}.",
+        "{actor} denegó {what}{content}{digest} el {time}{reason}.",
+    ),
+    "said_expired": (
+        "The approval of {what}{content}{digest} expired without a decision, as recorded on {time}{reason}.",
+        "La aprobación de {what}{content}{digest} caducó sin decisión; se registró el {time}{reason}.",
+    ),
+    "said_asked": (
+        "{actor} asked for approval of {what}{content} on {time}.",
+        "{actor} pidió aprobar {what}{content} el {time}.",
+    ),
+    "said_requested": (
+        "{actor} requested the tool {what}{content} on {time}.",
+        "{actor} solicitó la herramienta {what}{content} el {time}.",
+    ),
+    "said_answered": (
+        "{actor} recorded the result of the tool {what}{content} on {time}{reason}.",
+        "{actor} registró el resultado de la herramienta {what}{content} el {time}{reason}.",
+    ),
+    "said_said": (
+        "{actor} recorded {kind}{content} on {time}.",
+        "{actor} registró {kind}{content} el {time}.",
+    ),
+    "said_recorded": (
+        "{actor} recorded {kind}{content} on {time}.",
+        "{actor} registró {kind}{content} el {time}.",
+    ),
+    "said_voided": (
+        "Number {seq} was given and not used; this was recorded on {time}{reason}.",
+        "El número {seq} se asignó y no se usó; se registró el {time}{reason}.",
+    ),
+    "said_erased": (
+        "{actor} erased the content of event {about} on {time}{reason}.",
+        "{actor} borró el contenido del evento {about} el {time}{reason}.",
+    ),
+    "said_hidden": (
+        "The content of event {seq} ({kind}, {time}) is erased or withheld: its actor is not known.",
+        "El contenido del evento {seq} ({kind}, {time}) se borró o se retiene: no se sabe de quién es.",
+    ),
+    "said_content": (" with {words}", " con {words}"),
+    "said_content_below": ("With:", "Con:"),
+    "said_digest": (
+        " with arguments whose SHA-256 is {digest}",
+        " con argumentos cuyo SHA-256 es {digest}",
+    ),
+    "said_reason": (", for the reason {words}", ", por el motivo {words}"),
+    "said_reason_below": ("Reason:", "Motivo:"),
+    "said_place": ("this is event {seq} of {stream}", "es el evento {seq} de {stream}"),
+    "stream": ("stream", "la secuencia"),
+    "stream_conversation": ("conversation", "la conversación"),
+    "event_alone": (
+        "Verified: {said}, on the word of {log}; no time is proven",
+        "Verificado: {said}, según {log}; no se prueba ninguna hora",
+    ),
+    "as_of_alone": (
+        "This event alone: what was recorded before and after event {seq} is not shown.",
+        "Solo este evento: no se muestra lo registrado antes y después del evento {seq}.",
+    ),
+    # what a whole history leaves open
+    "complete_title": ("What is complete, and what is not", "Qué está completo y qué no"),
+    "whole_proven": (
+        "Numbers 0 to {last} of {stream}: none is missing, as of the checkpoint of {log} at {size} entries.",
+        "Números 0 a {last} de {stream}: no falta ninguno, según {log} con {size} entradas firmadas.",
+    ),
+    "whole_unproven": (
+        "Numbers 0 to {last} of {stream}: none is missing in the file; no log that you trust confirms it.",
+        "Números 0 a {last} de {stream}: no falta ninguno en el archivo; ningún registro fiable lo confirma.",
+    ),
+    "whole_tools": (
+        "Requests of tools for which no result is shown: {numbers}.",
+        "Solicitudes de herramientas de las que no se muestra un resultado: {numbers}.",
+    ),
+    "whole_no_tools": (
+        "A result is shown for every request of a tool.",
+        "De cada solicitud de herramienta se muestra un resultado.",
+    ),
+    "whole_approvals": (
+        "Approvals that are open, since no decision is shown: {numbers}.",
+        "Aprobaciones abiertas, porque no se muestra una decisión: {numbers}.",
+    ),
+    "whole_no_approvals": ("No approval is open.", "No hay aprobaciones abiertas."),
+    "whole_expired": ("Approvals that expired: {numbers}.", "Aprobaciones que caducaron: {numbers}."),
+    "whole_no_expired": ("No approval expired.", "No caducó ninguna aprobación."),
+    "whole_voided": (
+        "Numbers that were given and not used: {numbers}.",
+        "Números que se asignaron y no se usaron: {numbers}.",
+    ),
+    "whole_no_voided": ("Every number that was given was used.", "Se usaron todos los números asignados."),
+    "whole_reason": (
+        "Number {seq} was not used, for the reason {reason}.",
+        "El número {seq} no se usó, por el motivo {reason}.",
+    ),
+    "whole_hidden": (
+        "Events whose content was erased or is withheld: {numbers}. What they opened or closed is not known.",
+        "Eventos cuyo contenido fue borrado o se retiene: {numbers}. No se sabe qué abrieron o cerraron.",
+    ),
+    "whole_never": (
+        "What the recorder was never told cannot be shown.",
+        "Lo que nunca se comunicó a quien registra no se puede mostrar.",
     ),
     # whom to ask
     "ask_root": (

@@ -8,6 +8,7 @@ from typing import Final
 
 from foja.judge.render.headline import headline, missing_items
 from foja.judge.render.notices import explain, translate
+from foja.judge.render.statements import Section, section
 from foja.judge.render.text import facts
 from foja.judge.render.timeline import timeline
 from foja.judge.render.translations import STATUSES, index_of
@@ -58,6 +59,7 @@ class ReportView:
     missing: Sequence[str]
     timeline: Sequence[MomentView]
     evidence: Sequence[FindingView]
+    events: Section | None
     whole: str  # as canonical JSON
 
 
@@ -76,6 +78,7 @@ def view_report(report: Report, language: str) -> ReportView:
             for each in timeline(report, language)
         ],
         [_view(each, language) for each in report.evidence],
+        section(report, language),
         report.json().decode(),
     )
 

@@ -11,6 +11,7 @@ from fastapi import Path, Query, Request, Response
 
 from foja.access.model.principal import Scope
 from foja.app import App
+from foja.core.bundle.proof_file import MEDIA_TYPE, SUFFIX
 from foja.core.note import parse_checkpoint, split_note
 from foja.errors import UnknownEntity
 from foja.ledger.excerpts import prove_event
@@ -22,10 +23,11 @@ from foja.web.reference.openapi import file_answer
 from foja.web.routers import api_router
 from foja.web.streams.proofs import Seq, describe_proof
 from foja.web.transfer.encoder import JsonAnswer
+from foja.web.transfer.files import attachment
 from foja.web.transfer.ranges import matches
 
 routes = api_router("/v1/log", "log")
-NOTE, TILE = "text/plain", "application/octet-stream"
+NOTE, TILE, PROOF_FILE = "text/plain", "application/octet-stream", MEDIA_TYPE.decode()
 # c2sp.org/tlog-tiles: numbers in groups of three digits, and the width of a partial tile.
 PATH = re.compile(r"(?:[0-9]{1,2}|entries)/(?:x[0-9]{3}/){0,6}[0-9]{3}(?:\.p/[0-9]{1,3})?")
 ENTRIES = "entries/"
@@ -59,6 +61,14 @@ async def proof(caller: Reader, entity_id: UUID, seq: Seq) -> Response:
     """Return the proof that an event of any stream is in the log; 409 while no checkpoint covers it."""
     proven = await prove_event(caller.app.ledger, entity_id, seq)
     return JsonAnswer(describe_proof(proven, caller.app.trust[0]))
+
+
+@routes.get("/proofs/{entity_id}/{seq}/file", response_class=Response, responses=file_answer(PROOF_FILE))
+async def proof_file(caller: Reader, entity_id: UUID, seq: Seq) -> Response:
+    """Return the proof of an event of any stream as one file, for `foja verify`; 409 while none covers it."""
+    proven = await prove_event(caller.app.ledger, entity_id, seq)
+    headers = {"Content-Disposition": attachment(f"{entity_id}-{seq}{SUFFIX}")}
+    return Response(proven.file(), media_type=PROOF_FILE, headers=headers)
 
 
 @routes.get("/anchored", response_model=AnchoredList)

@@ -5,7 +5,8 @@
 import { digestOf } from "./sha256.js";
 
 const BUNDLE = "mimetypeapplication/vnd.etsi.asic-e+zip";
-const SNIFFED = 30 + BUNDLE.length;
+const PROOF = "mimetypeapplication/vnd.foja.proof+zip";
+const HEADER = 30; // bytes before the name of the first file
 const form = document.querySelector("form[data-verify]");
 const file = document.getElementById("file");
 const proofs = document.getElementById("proofs");
@@ -58,8 +59,8 @@ async function content() {
 
 /** Return whether a file is itself the evidence. */
 async function isBundle(chosen) {
-  const start = new TextDecoder("latin1").decode(await chosen.slice(0, SNIFFED).arrayBuffer());
-  return start.endsWith(BUNDLE);
+  const type = new TextDecoder("latin1").decode(await chosen.slice(HEADER, 2 * BUNDLE.length).arrayBuffer());
+  return type.startsWith(BUNDLE) || type.startsWith(PROOF);
 }
 
 async function judge(data) {

@@ -42,6 +42,7 @@ def describe_proof(proven: EventProof, key: str) -> dict[str, Any]:
     return {
         "proof": proven.proof_text(),
         "event": proven.event_text(),
+        "arguments": proven.arguments_text(),
         "index": proven.index,
         "size": proven.size,
         "key": key,

@@ -138,12 +138,17 @@ def _add_prove(verbs: Verbs) -> None:
     prove = verbs.add(
         "log.log:prove",
         "write an event and the proof that it is in the log",
+        "  foja log prove ENTITY 3 -o decision.foja-proof    one file, for `foja verify`\n"
         "  foja log prove ENTITY 3 -o message.tlog-proof     also writes message.event.json",
     )
     prove.add_argument("entity", type=UUID, metavar="ENTITY")
     prove.add_argument("seq", type=natural, metavar="SEQ")
     prove.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="the file of the proof (default: stdout)"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the file of the proof; X.foja-proof holds everything (default: stdout)",
     )
     prove.add_argument(
         "--event", type=Path, metavar="FILE", help="the file of the event (default: beside the proof)"

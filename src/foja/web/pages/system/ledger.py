@@ -9,6 +9,7 @@ from fastapi import Depends, Request, Response
 
 from foja.access.model.principal import Scope
 from foja.app import App
+from foja.core.bundle.proof_file import MEDIA_TYPE, SUFFIX
 from foja.errors import Refused
 from foja.judge.render.view import view_report
 from foja.ledger.excerpts import prove_event
@@ -60,6 +61,8 @@ async def show(caller: Reader, page: Requested, entity: str = "", seq: str = "")
 async def proof(caller: Reader, entity: str, seq: str, part: str = "proof") -> Response:
     """Return the proof of an event, or the event itself, as `foja log verify` reads them."""
     proven = await prove_event(caller.app.ledger, _entity(entity), _number(seq))
+    if part == "file":
+        return attachment(proven.file(), f"{entity}-{seq}{SUFFIX}", MEDIA_TYPE.decode())
     if part == "event":
         return attachment(proven.event_text().encode(), f"{entity}-{seq}.event.json", "application/json")
     return attachment(proven.proof_text().encode(), f"{entity}-{seq}.tlog-proof", "text/plain")

@@ -103,6 +103,7 @@ class EventProofAnswer(Answer):
 
     proof: str = Field(description="as `.tlog-proof` (c2sp.org/tlog-proof)")
     event: str = Field(description="as `.event.json`")
+    arguments: str | None = Field(description="the arguments whose SHA-256 the event names, if any")
     index: int = Field(description="its position in the log, from 0 on")
     size: int = Field(description="how many events the signed checkpoint covers")
     key: str = Field(description="the public key of the log; trust it only from another source")

@@ -22,6 +22,7 @@ TEXTS: Final[Table] = {
     "prove_now": ("Show the proof", "Mostrar la prueba"),
     "leaf": ("Leaf", "Hoja"),
     "size": ("Size of the checkpoint", "Tamaño del punto de control"),
+    "whole_file": ("Proof as one file (.foja-proof)", "Prueba en un archivo (.foja-proof)"),
     "proof_file": ("Proof (.tlog-proof)", "Prueba (.tlog-proof)"),
     "event_file": ("Event (.event.json)", "Evento (.event.json)"),
     "proof_text": ("The proof", "La prueba"),
