@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
@@ -13,11 +14,13 @@ import pytest
 
 from foja import errors
 from foja.app import App
+from foja.conversations import ConversationView
 from foja.conversations.model.approvals import Decision, parse_time
 from foja.conversations.model.events import CONVERSATION
 from foja.conversations.service import Conversation
 from foja.core import event as core
 from foja.core.canonical import canonical
+from foja.judge.render import as_text
 from foja.ledger.event import draft
 from tests.cases import all_cases
 from tests.database.rows import Admin, check_stream, outcome
@@ -358,6 +361,97 @@ async def test_only_the_sweeper_may_expire(app: App, admin: Admin) -> None:
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             admin.execute(statement.encode())
         admin.execute("reset role")
+
+
+# What a decision says, and what can be erased.
+
+
+async def test_a_decision_says_what_was_decided(either_app: App) -> None:
+    """It held the id of its request alone; also the sweeper's says number, tool, digest and policy now."""
+    talk = await either_app.conversations.open()
+    await talk.append("thinking", {"content": "hm"})
+    asked = await talk.request_approval("pay", {"sum": 5, "to": "é"}, policy="over 3")
+    due = await talk.request_approval("mail", {}, ttl=0.01)
+    await talk.decide(asked.id, "denied", reason="no", actor="ana")
+    await asyncio.sleep(0.05)
+    await either_app.work(until_idle=True)
+    found = [event.payload for event in await talk.events() if event.kind == "approval_completed"]
+    digest = sha256('{"sum":5,"to":"é"}'.encode()).hexdigest()
+    assert found == [
+        {
+            "approval_id": asked.id,
+            "decision": "denied",
+            "reason": "no",
+            "request_seq": 1,
+            "tool_name": "pay",
+            "args_sha256": digest,
+            "policy": "over 3",
+        },
+        {
+            "approval_id": due.id,
+            "decision": "expired",
+            "reason": None,
+            "request_seq": 2,
+            "tool_name": "mail",
+            "args_sha256": sha256(b"{}").hexdigest(),
+        },
+    ]
+    assert (await talk.approval(asked.id)).policy == "over 3"
+
+
+async def test_a_decision_about_another_request_is_refused(app: App) -> None:
+    talk = await app.conversations.open()
+    asked = await talk.request_approval("pay", {"sum": 5})
+    right = {"request_seq": 0, "tool_name": "pay", "args_sha256": sha256(b'{"sum":5}').hexdigest()}
+    for wrong in ({"request_seq": 1}, {"tool_name": "mail"}, {"args_sha256": "0" * 64}):
+        with pytest.raises(errors.BadPayload):
+            await talk.append("approval_completed", decided(asked.id, "approved") | right | wrong, v=2)
+    event = await talk.append("approval_completed", decided(asked.id, "approved") | right, v=2)
+    assert (event.seq, (await talk.approval(asked.id)).state) == (1, "approved")
+
+
+async def test_requests_and_decisions_can_be_erased(app: App) -> None:
+    """An erased decision stays a decision: it cannot be made again. Its proof shows its place alone."""
+    talk = await app.conversations.open()
+    first = await talk.request_approval("pay", {"to": "ana"})
+    second = await talk.request_approval("pay", {"to": "ben"}, ttl=120)
+    await talk.decide(first.id, "approved", reason="she is ill", actor="eva")
+    await talk.erase(2, reason="asked for")
+    again = await talk.decide(first.id, "denied", actor="eva")
+    assert (again.mine, again.decision, again.approval.decided_seq) == (False, "erased", 2)
+    assert [each.state for each in await talk.approvals()] == ["erased", "requested"]
+    items = ConversationView(await talk.events()).items()
+    assert [item["state"] for item in items] == ["erased", "requested", "erased", None]
+    await talk.erase(1, reason="asked for")
+    with pytest.raises(errors.UnknownApproval):
+        await talk.decide(second.id, "approved")
+    await app.work(until_idle=True)
+    report = (await talk.prove(2)).verify(app.trust)
+    assert [each.reason for each in report.evidence] == ["BODY_ERASED"]
+
+
+async def test_an_erased_request_expires_all_the_same(app: App) -> None:
+    talk = await app.conversations.open()
+    asked = await talk.request_approval("pay", {"to": "ana"}, ttl=0.2)
+    await talk.erase(0, reason="asked for")
+    await asyncio.sleep(0.3)
+    await app.work(until_idle=True)
+    last = (await talk.events())[-1]
+    assert (last.v, last.payload) == (1, decided(asked.id, "expired"))
+
+
+async def test_the_arguments_of_a_decision_are_in_its_proof_until_they_are_erased(app: App) -> None:
+    talk = await app.conversations.open()
+    asked = await talk.request_approval("pay", {"to": "ana"})
+    await talk.decide(asked.id, "approved", actor="eva")
+    await app.work(until_idle=True)
+    assert (await talk.prove(1)).arguments == {"to": "ana"}
+    assert '“eva” approved “pay” with “{"to":"ana"}”' in as_text((await talk.prove(1)).verify(app.trust))
+    await talk.erase(0, reason="asked for")
+    assert (await talk.prove(1)).arguments is None
+    assert "approved “pay” with arguments whose SHA-256 is" in as_text(
+        (await talk.prove(1)).verify(app.trust)
+    )
 
 
 # Races.

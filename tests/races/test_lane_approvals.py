@@ -36,7 +36,12 @@ async def test_concurrent_decisions_on_both_lanes_leave_one_decision(
             assert done[-1] is None
         events = await talk.events()
         assert [event.seq for event in events] == list(range(len(events)))
-        assert sum(event.kind == "approval_completed" for event in events) == 5
+        decided = [event.payload for event in events if event.kind == "approval_completed"]
+        assert len(decided) == 5
+        assert {each["tool_name"] for each in decided} == {"pay"}
+        assert [events[each["request_seq"]].payload["approval_id"] for each in decided] == [
+            each["approval_id"] for each in decided
+        ]
 
 
 async def test_tools_on_the_redis_lane_are_read_in_order_of_request(

@@ -9,6 +9,7 @@ from typing import Any
 
 Item = dict[str, Any]
 START = datetime(2026, 1, 2, tzinfo=UTC)
+ENTITY = "00000000-0000-0000-0000-00000000000c"
 
 
 @dataclass
@@ -30,9 +31,9 @@ class History:
         self.sent.append(item)
         self.after.append(dict(self.stored))
 
-    def event(self, kind: str, payload: Any, seq: int | None = None) -> int:
+    def event(self, kind: str, payload: Any, seq: int | None = None, name: str | None = None) -> int:
         seq = len(self.stored) if seq is None else seq
-        self.stored[seq] = envelope(seq, kind, payload, f"e{seq}", self.time())
+        self.stored[seq] = envelope(seq, kind, payload, name or f"e{seq}", self.time())
         # A fill above a hole is sent without a cursor; loaded later, it has one.
         self.send({**self.stored[seq], "cursor": self.chance.choice([None, f"epoch:{seq}"])})
         return seq
@@ -59,7 +60,7 @@ class History:
                 "kind": kind,
                 "at": self.time(),
                 "v": 1,
-                "entity_id": "c",
+                "entity_id": ENTITY,
                 "turn": turn,
                 "block_index": block,
                 "event_index": event,
@@ -77,8 +78,8 @@ def envelope(seq: int, kind: str, payload: Any, name: str | None, at: str | None
         "at": at,
         "v": 1,
         "actor": "ana",
-        "entity_id": "c",
-        "correlation_id": "c",
+        "entity_id": ENTITY,
+        "correlation_id": ENTITY,
         "_source": "api",
         "payload": payload,
         "cursor": f"epoch:{seq}",
@@ -141,12 +142,16 @@ def use_tools(written: History, turn: Any, block: int) -> None:
 
 def approve(written: History, tool: str) -> None:
     request = {"approval_id": f"a-{tool}", "tool_name": "search", "tool_args": {}, "tool_use_id": tool}
+    named = f"d-{tool}"  # the id of the decision to come, which requests of version 1 do not name
+    if written.chance.random() < 0.7:
+        request["decision_id"] = named
     written.event("approval_requested", {**request, "expires_at": written.time()})
     decision = written.chance.choice(["approved", "denied", "expired", None])
     if decision:
-        written.event(
-            "approval_completed", {"approval_id": f"a-{tool}", "decision": decision, "reason": None}
-        )
+        payload = {"approval_id": f"a-{tool}", "decision": decision, "reason": None}
+        decided = written.event("approval_completed", payload, name=named)
+        if written.chance.random() < 0.2:
+            written.erase(decided)
 
 
 def finish(written: History, tool: str, seq: int) -> None:

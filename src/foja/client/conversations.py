@@ -98,12 +98,13 @@ class Conversation(Stream):
         ttl: float = 300,
         approval_id: str | None = None,
         tool_use_id: str | None = None,
+        policy: str | None = None,
         actor: str | None = None,
     ) -> Approval:
         """Request an approval within `ttl` seconds. The same id returns the first request."""
         named = str(new_id()) if approval_id is None else approval_id
         body = {"tool_name": tool_name, "tool_args": dict(tool_args), "ttl": ttl, "approval_id": named}
-        more = {"tool_use_id": tool_use_id, "actor": actor}
+        more = {"tool_use_id": tool_use_id, "policy": policy, "actor": actor}
         return _approval(await self._transport.ask("POST", f"{self._path}/approvals", json=body | more))
 
     async def decide(

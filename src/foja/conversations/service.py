@@ -10,12 +10,22 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
-from foja.conversations.model.approvals import APPROVED, DENIED, EXPIRED, Approval, Decision, approvals
-from foja.conversations.model.events import CONVERSATION, check_transient
+from foja.conversations.model.approvals import (
+    APPROVED,
+    DENIED,
+    EXPIRED,
+    Approval,
+    Decision,
+    approvals,
+    decision_id,
+)
+from foja.conversations.model.events import CONVERSATION, DECISION, check_transient
 from foja.conversations.tools import use_tools
+from foja.core.canonical import canonical
 from foja.errors import (
     BadPayload,
     FojaError,
@@ -144,11 +154,15 @@ class Conversation(Stream):
         ttl: float = 300,
         approval_id: str | None = None,
         tool_use_id: str | None = None,
+        policy: str | None = None,
         turn: str | int | None = None,
         block_index: int | None = None,
         actor: str | None = None,
     ) -> Approval:
-        """Request an approval within `ttl` seconds. The same id returns the first request."""
+        """Request an approval within `ttl` seconds. The same id returns the first request.
+
+        `policy` names the rule that demands it; the decision repeats it.
+        """
         if not 0 < ttl <= MAX_APPROVAL_SECONDS:
             raise BadPayload(
                 f"not a valid ttl of an approval: {ttl}; expected up to {MAX_APPROVAL_SECONDS:,} seconds"
@@ -156,11 +170,12 @@ class Conversation(Stream):
         name = str(new_id()) if approval_id is None else approval_id
         due = (await self._ledger.now() + timedelta(seconds=ttl)).isoformat()
         call = {"approval_id": name, "tool_name": tool_name, "tool_args": dict(tool_args), "expires_at": due}
-        optional = {"tool_use_id": tool_use_id, "turn": turn, "block_index": block_index}
+        call["decision_id"] = str(decision_id(self.id, name))
+        optional = {"tool_use_id": tool_use_id, "policy": policy, "turn": turn, "block_index": block_index}
         payload = call | {field: value for field, value in optional.items() if value is not None}
         try:
             key = f"approval_requested:{name}"
-            await self.append("approval_requested", payload, actor=actor, idempotency_key=key)
+            await self.append("approval_requested", payload, actor=actor, idempotency_key=key, v=2)
         except IdempotencyConflict:
             await self._ledger.await_standbys()
         return await self.approval(name)
@@ -173,9 +188,9 @@ class Conversation(Stream):
             raise BadPayload(f"not a valid decision: {decision!r}; expected {APPROVED!r} or {DENIED!r}")
         approval = await self.approval(approval_id)
         if approval.open:
-            approval = await self._settle(approval_id, decision, reason, actor)
+            approval = await self._settle(approval, decision, reason, actor)
         elif approval.decided_seq is None:
-            approval = await self._settle(approval_id, EXPIRED)
+            approval = await self._settle(approval, EXPIRED)
         else:
             await self._ledger.await_standbys()
         return Decision(approval, approval.matches(decision, reason, actor))
@@ -200,30 +215,38 @@ class Conversation(Stream):
                     await self._follow_until_decided(approval)
             approval = await self.approval(approval_id)
         if approval.decided_seq is None:
-            return await self._settle(approval_id, EXPIRED)
+            return await self._settle(approval, EXPIRED)
         await self._ledger.await_standbys()
         return approval
 
     async def _settle(
-        self, approval_id: str, decision: str, reason: str | None = None, actor: str | None = None
+        self, approval: Approval, decision: str, reason: str | None = None, actor: str | None = None
     ) -> Approval:
-        payload = {"approval_id": approval_id, "decision": decision, "reason": reason}
+        payload = {
+            "approval_id": approval.id,
+            "decision": decision,
+            "reason": reason,
+            "request_seq": approval.requested_seq,
+            "tool_name": approval.tool_name,
+            "args_sha256": sha256(canonical(dict(approval.tool_args))).hexdigest(),
+        } | ({"policy": approval.policy} if approval.policy is not None else {})
         try:
-            await self.append("approval_completed", payload, actor=actor)
+            await self.append(DECISION, payload, actor=actor, v=2)
         except IdempotencyConflict:
             await self._ledger.await_standbys()
-        return await self.approval(approval_id)
+        return await self.approval(approval.id)
 
     async def _follow_until_decided(self, approval: Approval) -> None:
         """Return when an event decides this approval."""
+        decision = decision_id(self.id, approval.id)
         async with contextlib.aclosing(self.follow(after=approval.requested_seq)) as events:
             async for event in events:
-                decided = event.kind == "approval_completed" and event.payload
-                if decided and decided["approval_id"] == approval.id:
+                if event.id == decision:
                     return
 
     async def _read_approvals(self, approval_id: str | None) -> dict[str, Approval]:
-        rows = await self._ledger.ask("approvals", entity=self.id, approval=approval_id)
+        decision = None if approval_id is None else decision_id(self.id, approval_id)
+        rows = await self._ledger.ask("approvals", entity=self.id, approval=approval_id, decision=decision)
         events = [event_of(self.id, *row[:-1]) for row in rows]
         return approvals(events, rows[0][-1]) if rows else {}
 

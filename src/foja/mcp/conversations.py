@@ -100,6 +100,7 @@ async def approvals(
     tool_args: Annotated[
         dict[str, Any] | None, Field(description="for a request: the arguments of that tool")
     ] = None,
+    policy: Annotated[str | None, Field(description="for a request: the rule that demands it")] = None,
     ttl_seconds: Annotated[float, Field(gt=0, description="for a request: it expires after this")] = 3600.0,
     reason: Annotated[str | None, Field(description="for a decision: why")] = None,
 ) -> dict[str, Any]:
@@ -112,7 +113,12 @@ async def approvals(
         if not tool_name:
             raise BadPayload("a request of an approval names the tool: give tool_name, and its tool_args")
         requested = await conversation.request_approval(
-            tool_name, tool_args or {}, ttl=ttl_seconds, approval_id=approval_id, actor=agent.actor
+            tool_name,
+            tool_args or {},
+            ttl=ttl_seconds,
+            approval_id=approval_id,
+            policy=policy,
+            actor=agent.actor,
         )
         return _approval(requested)
     if not approval_id:

@@ -73,6 +73,7 @@ class ApprovalRequest(RequestBody):
     ttl: float = 300
     approval_id: str | None = None
     tool_use_id: str | None = None
+    policy: str | None = None
     turn: str | int | None = None
     block_index: int | None = None
     actor: str | None = None

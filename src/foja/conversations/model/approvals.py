@@ -13,6 +13,7 @@ from foja.conversations.model.pairs import body
 from foja.core.event import event_id_for
 
 REQUESTED, APPROVED, DENIED, EXPIRED = "requested", "approved", "denied", "expired"
+ERASED = "erased"  # decided, but the body of the decision was erased
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Approval:
     reason: str | None = None
     decided_by: str | None = None
     decided_seq: int | None = None
+    policy: str | None = None
 
     @property
     def open(self) -> bool:
@@ -53,7 +55,7 @@ class Decision:
 
     @property
     def decision(self) -> str:
-        """approved, denied or expired."""
+        """approved, denied, expired, or erased if it is not known any more."""
         return self.approval.state
 
 
@@ -61,16 +63,28 @@ def approvals(events: Iterable[Envelope | HasEnvelope], now: datetime) -> dict[s
     """Return every requested approval by its id, with its state at `now`.
 
     The first request and the first decision count. An approval without a decision is expired
-    after its deadline; a recorded decision wins over the deadline.
+    after its deadline; a recorded decision wins over the deadline. A request whose body was erased is left
+    out; a decision without its body is known by its id.
     """
     found: dict[str, Approval] = {}
+    ids: dict[str, str] = {}
     decisions: dict[str, Envelope] = {}
     for item in order([envelope_of(event) for event in events]):
-        if item["kind"] == "approval_requested":
-            found.setdefault(body(item)["approval_id"], _from_request(item))
-        elif item["kind"] == "approval_completed":
-            decisions.setdefault(body(item)["approval_id"], item)
-    return {name: _with_decision(approval, decisions.get(name), now) for name, approval in found.items()}
+        if item["kind"] == "approval_completed":
+            decisions.setdefault(body(item).get("approval_id", item["id"]), item)
+        elif item["kind"] == "approval_requested" and (name := body(item).get("approval_id")):
+            found.setdefault(name, _from_request(item))
+            ids.setdefault(name, decision_of(item))
+    return {
+        name: _with_decision(approval, decisions.get(name) or decisions.get(ids[name]), now)
+        for name, approval in found.items()
+    }
+
+
+def decision_of(request: Envelope) -> str:
+    """Return the id that the decision of a request has; a request of version 1 does not name it."""
+    named, payload = body(request).get("decision_id"), body(request)
+    return str(named or decision_id(UUID(request["entity_id"]), payload["approval_id"]))
 
 
 def decision_id(entity_id: UUID, approval_id: str) -> UUID:
@@ -95,6 +109,7 @@ def _from_request(item: Envelope) -> Approval:
         payload.get("tool_use_id"),
         parse_time(payload["expires_at"]),
         item["seq"],
+        policy=payload.get("policy"),
     )
 
 
@@ -103,8 +118,8 @@ def _with_decision(approval: Approval, decision: Envelope | None, now: datetime)
         payload = body(decision)
         return replace(
             approval,
-            state=payload["decision"],
-            reason=payload["reason"],
+            state=payload.get("decision", ERASED),
+            reason=payload.get("reason"),
             decided_by=decision.get("actor"),
             decided_seq=decision["seq"],
         )

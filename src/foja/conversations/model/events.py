@@ -13,6 +13,10 @@ CONTENT = {"content": "string|array"}
 REASON = {"reason": "string"}
 TOOL = {"tool_use_id": "string", "tool_name": "string"}
 APPROVAL = {"approval_id": "string"}
+ASKED = {**APPROVAL, "tool_name": "string", "tool_args": "object", "expires_at": "string"}
+DECIDED = {**APPROVAL, "decision": "string", "reason": "string|null"}
+POLICY = {"policy": "string"}
+DECISIONS = {"decision": frozenset({"approved", "denied", "expired"})}
 DECISION = "approval_completed"  # over HTTP it needs the scope `approve`
 
 CONVERSATION = Domain(
@@ -41,20 +45,35 @@ CONVERSATION = Domain(
             {**PLACE, "denied": "boolean"},
             erasable=True,
         ),
+        Kind("approval_requested", API, ASKED, {**PLACE, "tool_use_id": "string"}, tracked=True),
         Kind(
             "approval_requested",
             API,
-            {**APPROVAL, "tool_name": "string", "tool_args": "object", "expires_at": "string"},
-            {**PLACE, "tool_use_id": "string"},
+            {**ASKED, "decision_id": "string"},
+            {**PLACE, "tool_use_id": "string", **POLICY},
+            erasable=True,
+            v=2,
             tracked=True,
         ),
         Kind(
             DECISION,
             API | {"sweeper"},
-            {**APPROVAL, "decision": "string", "reason": "string|null"},
+            DECIDED,
             PLACE,
-            {"decision": frozenset({"approved", "denied", "expired"})},
+            DECISIONS,
             keyed_by=("approval", "approval_id"),  # so that the first decision wins
+            tracked=True,
+        ),
+        Kind(
+            DECISION,
+            API | {"sweeper"},
+            {**DECIDED, "request_seq": "number", "tool_name": "string", "args_sha256": "string"},
+            {**PLACE, **POLICY},
+            DECISIONS,
+            erasable=True,
+            v=2,
+            keyed_by=("approval", "approval_id"),
+            digests=("args_sha256",),
             tracked=True,
         ),
         Kind("turn_paused", API, REASON, PLACE),

@@ -22,6 +22,11 @@ class Pairs:
         self._states: dict[int, str] = {}
         self._pairs: dict[int, int] = {}
         self._refused: set[object] = set()  # tool uses whose approval was denied or expired
+        self._erased = [
+            seq
+            for seq, item in self.events.items()
+            if item.get("kind") == "approval_completed" and item.get("payload") is None
+        ]
         self._pair_approvals()
         self._pair_tools()
         for seq, item in self.events.items():
@@ -35,8 +40,8 @@ class Pairs:
         requests = self._by("approval_requested", "approval_id")
         answers = self._by("approval_completed", "approval_id")
         for approval, seqs in requests.items():
-            answer = answers.get(approval, [None])[0]
-            decision = "requested" if answer is None else self._field(answer, "decision")
+            answer = answers.get(approval, [self._erased_decision(seqs)])[0]
+            decision = "requested" if answer is None else self._field(answer, "decision") or "erased"
             for seq in seqs:
                 self._states[seq] = decision
                 if answer is not None:
@@ -44,6 +49,11 @@ class Pairs:
                     self._pairs.setdefault(answer, seq)
             if decision in ("denied", "expired"):
                 self._refused.update(self._field(seq, "tool_use_id") for seq in seqs)
+
+    def _erased_decision(self, requests: Sequence[int]) -> int | None:
+        """Return the number of a decision whose body was erased: the request names its id."""
+        named = {name for seq in requests if isinstance(name := self._field(seq, "decision_id"), str)}
+        return next((seq for seq in sorted(self._erased) if self.events[seq].get("id") in named), None)
 
     def _pair_tools(self) -> None:
         results = self._by("tool_use_completed", "tool_use_id")

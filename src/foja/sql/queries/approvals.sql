@@ -3,7 +3,7 @@
 select seq, event_id, kind, v, at, actor, source, payload, body_hash, clock_timestamp()
 from foja.approval_event join foja.event using (entity_id, seq, tenant)
 where entity_id = %(entity)s and tenant = %(tenant)s
-    and (%(approval)s::text is null or payload ->> 'approval_id' = %(approval)s)
+    and (%(approval)s::text is null or payload ->> 'approval_id' = %(approval)s or event_id = %(decision)s)
 order by seq;
 
 -- name: due_approvals

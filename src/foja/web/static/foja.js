@@ -311,9 +311,11 @@ function pairUp(events) {
 function pairApprovals(events, states, pairs) {
   const refused = new Set();
   const answers = numbersBy(events, "approval_completed", "approval_id");
+  const erased = erasedDecisions(events);
   for (const [approval, seqs] of numbersBy(events, "approval_requested", "approval_id")) {
-    const answer = answers.get(approval)?.[0];
-    const decision = answer === undefined ? "requested" : bodyOf(events.get(answer)).decision;
+    const named = seqs.map((seq) => erased.get(bodyOf(events.get(seq)).decision_id)).filter((seq) => seq !== undefined);
+    const answer = answers.get(approval)?.[0] ?? (named.length ? Math.min(...named) : undefined);
+    const decision = answer === undefined ? "requested" : (bodyOf(events.get(answer)).decision ?? "erased");
     for (const seq of seqs) {
       states.set(seq, decision);
       if (answer !== undefined) {
@@ -324,6 +326,12 @@ function pairApprovals(events, states, pairs) {
     }
   }
   return refused;
+}
+
+/** Decisions whose body was erased, by their ids: the request names the id of its decision. */
+function erasedDecisions(events) {
+  const found = [...events].filter(([, item]) => item.kind === "approval_completed" && (item.payload ?? null) === null);
+  return new Map(found.reverse().map(([seq, item]) => [item.id, seq]));
 }
 
 function pairTools(events, states, pairs, refused) {
@@ -723,8 +731,8 @@ export class Conversation extends Stream {
   }
 
   /** Request an approval of a tool use; the same id returns the first request. */
-  requestApproval(toolName, toolArgs, { approvalId = newId(), ttl = 300, toolUseId = null, actor = null } = {}) {
-    const call = { tool_name: toolName, tool_args: toolArgs, ttl };
+  requestApproval(toolName, toolArgs, { approvalId = newId(), ttl = 300, toolUseId = null, policy = null, actor = null } = {}) {
+    const call = { tool_name: toolName, tool_args: toolArgs, ttl, policy };
     const json = { ...call, approval_id: approvalId, tool_use_id: toolUseId, actor };
     return this._transport.ask("POST", `${this._path}/approvals`, { json });
   }

@@ -42,6 +42,18 @@ language sql stable parallel safe
 return case when value ~ '^[12]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,6})?(Z|[+-](0\d|1[0-4]):[0-5]\d)$'
     then value::timestamptz else foja.moment_of(value) end;
 
+-- The first request of an approval, as its decision names it. None if its body was erased.
+create function foja.request_of(p_entity uuid, p_approval text, out request_seq bigint, out tool_name text, out args_sha256 text,
+    out policy text) returns setof record
+language sql stable
+begin atomic
+    select e.seq, e.payload ->> 'tool_name', encode(sha256(convert_to((e.payload -> 'tool_args')::text, 'UTF8')), 'hex'),
+        e.payload ->> 'policy'
+    from foja.approval_event a join foja.event e using (entity_id, seq)
+    where a.entity_id = p_entity and e.kind = 'approval_requested' and e.payload ->> 'approval_id' = p_approval
+    order by e.seq limit 1;
+end;
+
 -- The first decision wins because all decisions of an approval have the same id; so one with another id is refused.
 create function foja.track_approval(new foja.event) returns void
 language plpgsql as $$
@@ -67,6 +79,12 @@ begin
             format('a decision of this approval needs the idempotency key %s and the id derived from it', key));
     elsif new.payload ->> 'decision' not in ('approved', 'denied', 'expired') then
         perform foja.refuse('bad_payload', 'not a valid decision: expected approved, denied or expired');
+    elsif new.v > 1 and not exists (
+            select from foja.request_of(new.entity_id, approval) r
+            where (r.request_seq::text, r.tool_name, r.args_sha256)
+                = (new.payload ->> 'request_seq', new.payload ->> 'tool_name', new.payload ->> 'args_sha256')) then
+        perform foja.refuse('bad_payload',
+            'request_seq, tool_name and args_sha256 are not those of the first request of this approval');
     else
         delete from foja.approval_due d where d.entity_id = new.entity_id and d.event_id = decision;
     end if;
@@ -84,6 +102,7 @@ create function foja.expire_approval(p_entity uuid, p_event uuid) returns boolea
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     late foja.approval_due;
+    request record;  -- none if its body was erased: then it expires as in version 1
 begin
     perform foja.check_source('sweeper');
     select * into late from foja.approval_due d
@@ -91,13 +110,15 @@ begin
     if not found then
         return false;
     end if;
+    select * into request from foja.request_of(p_entity, late.approval_id);
     perform foja.append_event(p_entity, 'conversation', 'approval_completed',
-        jsonb_build_object('approval_id', late.approval_id, 'decision', 'expired', 'reason', null),
-        'sweeper', tenant => late.tenant);
+        jsonb_build_object('approval_id', late.approval_id, 'decision', 'expired', 'reason', null)
+        || case when request.request_seq is null then '{}' else jsonb_strip_nulls(to_jsonb(request)) end,
+        'sweeper', v => case when request.request_seq is null then 1 else 2 end, tenant => late.tenant);
     return true;
 end $$;
 
-revoke execute on function foja.moment, foja.moment_of, foja.track_approval, foja.track_approvals, foja.expire_approval from public;
+revoke execute on function foja.moment, foja.moment_of, foja.request_of, foja.track_approval, foja.track_approvals, foja.expire_approval from public;
 grant select on foja.approval_due to service_role, foja_reader;
 grant select on foja.approval_event to service_role, foja_api, foja_reader;
 grant execute on function foja.expire_approval to foja_sweeper;

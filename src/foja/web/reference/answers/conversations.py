@@ -60,10 +60,11 @@ class ApprovalAnswer(Answer):
     tool_use_id: str | None
     expires_at: str | None
     requested_seq: int
-    state: Literal["requested", "approved", "denied", "expired"]
+    state: Literal["requested", "approved", "denied", "expired", "erased"]
     reason: str | None
     decided_by: str | None
     decided_seq: int | None
+    policy: str | None
 
 
 class ApprovalList(Answer):
