@@ -96,10 +96,13 @@ async def test_a_conversation_becomes_a_document(app: App, client: Client) -> No
     talk = await client.conversations.open()
     await talk.append(SAY, {"content": "hi"})
     await app.work(until_idle=True)
-    document = await client.conversations.protect(talk.id)
+    document = await talk.protect()
+    assert (await client.conversations.protect(talk.id)).id == document.id
     await app.work(until_idle=True)
     assert foja.verify(await document.bundle(), await document.trust()).verdict == "TOTAL_PASSED"
-    assert (await talk.prove(0)).verify(app.trust).verdict == "TOTAL_PASSED"
+    proof = await talk.prove(0)
+    assert proof.verify(app.trust).verdict == "TOTAL_PASSED"
+    assert proof.file() == (await (await app.conversations.open(talk.id)).prove(0)).file()
     batch = [{"kind": SAY, "payload": {"content": "a"}}, {"kind": "x", "payload": {}}]
     results = await talk.append_many(batch, atomic=False)
     assert [type(each) for each in results] == [foja.Event, errors.UnknownKind]

@@ -14,6 +14,8 @@ import foja
 from foja import errors
 from foja.app import App
 from foja.documents.model.events import DOCUMENT
+from foja.judge.render import as_text
+from foja.judge.render.headline import headline
 from foja.ledger.excerpts import EventProof
 from tests.flow.command import Run
 
@@ -92,10 +94,38 @@ async def test_a_document_is_followed(app: App) -> None:
 async def test_a_protected_conversation_is_a_document(app: App) -> None:
     talk = await app.conversations.open()
     await talk.append("user_message_sent", {"content": "hi"})
-    document = await app.conversations.protect(talk.id)
+    document = await talk.protect()
     assert isinstance(document, foja.Document)
+    assert (await app.conversations.protect(talk.id)).id == document.id
     await app.work(until_idle=True)
     assert (await document.view()).state == "final"
+    with pytest.raises(errors.UnknownEntity):
+        await (await app.conversations.open()).protect()
+
+
+async def test_a_protected_gallery_is_a_document(app: App) -> None:
+    gallery = await app.images.open()
+    await gallery.add_url("https://shop.example/a.png", supplier_id=UUID(int=3))
+    document = await gallery.protect("tsa")
+    assert isinstance(document, foja.Document)
+    assert repr(gallery) == f"Gallery({gallery.id})"
+    await app.work(until_idle=True)
+    assert "“image.added”" in as_text(foja.verify(await document.bundle(), app.trust))
+
+
+async def test_a_proof_is_one_file_that_says_what_was_decided(app: App, tmp_path: Path) -> None:
+    """Three files said that an event is recorded, and neither who approved nor what."""
+    talk = await app.conversations.open()
+    asked = await talk.request_approval("refund", {"order": 7})
+    await talk.decide(asked.id, "approved", actor="ben")
+    await app.work(until_idle=True)
+    proof, path = await talk.prove(1), tmp_path / "decision.foja-proof"
+    proof.save(path)
+    assert path.read_bytes() == proof.file()
+    report = foja.verify(path, app.trust)
+    assert report.verdict is foja.Verdict.TOTAL_PASSED
+    assert '“ben” approved “refund” with “{"order":7}” on' in headline(report).first
+    assert f"this is event 1 of stream {talk.id}" in headline(report).first
 
 
 async def test_a_proof_is_judged_without_the_database(app: App) -> None:
@@ -112,6 +142,26 @@ async def test_a_proof_is_judged_without_the_database(app: App) -> None:
     forged = proof.event_text().replace("two", "three").encode()
     judged = foja.verify(forged, app.trust, proofs=[proof.proof_text().encode()])
     assert judged.verdict is foja.Verdict.TOTAL_FAILED
+
+
+def test_the_command_writes_one_file(run: Run, tmp_path: Path) -> None:
+    async def prove() -> tuple[UUID, bytes, str]:
+        async with foja.connect() as app:
+            talk = await app.conversations.open()
+            await talk.append("user_message_sent", {"content": "hi"}, actor="ana")
+            await app.work(until_idle=True)
+            return talk.id, (await talk.prove(0)).file(), app.trust[0]
+
+    talk, data, vkey = asyncio.run(prove())
+    file = tmp_path / "hi.foja-proof"
+    written = run("log", "prove", talk, 0, "-o", file)
+    assert (written.code, file.read_bytes()) == (0, data)
+    assert f"foja verify {file}" in written.out
+    assert run("log", "prove", talk, 0, "-o", file).code != 0
+    judged = run("verify", file, "--trust", vkey, "--lang", "es")
+    assert judged.code == 0
+    assert "“ana” registró “user_message_sent” con “hi” el" in judged.out
+    assert f"es el evento 0 de la conversación {talk}" in judged.out
 
 
 def test_a_proof_is_what_the_command_writes_and_judges(run: Run, tmp_path: Path) -> None:

@@ -101,6 +101,10 @@ async def test_the_log_and_its_proofs(app: App, api: Described) -> None:
     assert found.verdict == "TOTAL_PASSED"
     same = await api.call("GET", "/v1/log/proofs/{entity_id}/{seq}", 200, entity_id=talk.id, seq=0)
     assert same.json()["event"] == proof["event"]
+    file = "/v1/log/proofs/{entity_id}/{seq}/file"
+    whole = await api.call("GET", file, 200, entity_id=talk.id, seq=0)
+    assert whole.content == (await talk.prove(0)).file()
+    assert f"{talk.id}-0.foja-proof" in whole.headers["content-disposition"]
     await api.call("GET", prove, 404, seq=9, **one)
     log = (await api.call("GET", "/v1/log", 200)).json()
     assert (await api.call("GET", "/v1/log/checkpoint", 200)).text == log["checkpoint"]

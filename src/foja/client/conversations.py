@@ -61,6 +61,15 @@ class Slots:
 class Conversation(Stream):
     """A conversation of the server."""
 
+    def __init__(self, transport: Transport, stream_id: UUID, path: str, documents: Documents) -> None:
+        super().__init__(transport, stream_id, path)
+        self._documents = documents
+
+    async def protect(self, required_evidence: str | Iterable[str] = ("tsa",)) -> Document:
+        """Add the sealed events as a document, request evidence of it and return it."""
+        body = {"required_evidence": many(required_evidence)}
+        return self._documents.added(await self._transport.ask("POST", f"{self._path}/protect", json=body))
+
     async def reserve(self, count: int, *, ttl: float = 30, intents: Sequence[Any] | None = None) -> Slots:
         """Reserve the next `count` numbers. A lost answer is not asked for again: it would take others."""
         body = {"count": count, "ttl": ttl, "intents": None if intents is None else list(intents)}
@@ -137,7 +146,7 @@ class Conversations:
     async def open(self, conversation_id: UUID | str | None = None) -> Conversation:
         """Return a new conversation, or the one with this id. Nothing is sent before it is used."""
         found = parse_id(conversation_id, "conversation")
-        return Conversation(self._transport, found, f"/v1/conversations/{found}")
+        return Conversation(self._transport, found, f"/v1/conversations/{found}", self._documents)
 
     async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[UUID]:
         """Return the ids of conversations, newest first; `before` is the last id of the page before."""
@@ -149,9 +158,7 @@ class Conversations:
         self, conversation_id: UUID | str, required_evidence: str | Iterable[str] = ("tsa",)
     ) -> Document:
         """Add the sealed events as a document, request evidence of it and return it."""
-        path = f"/v1/conversations/{parse_id(conversation_id, 'conversation')}/protect"
-        body = {"required_evidence": many(required_evidence)}
-        return self._documents.added(await self._transport.ask("POST", path, json=body))
+        return await (await self.open(conversation_id)).protect(required_evidence)
 
 
 def _approval(document: Mapping[str, Any]) -> Approval:

@@ -274,6 +274,26 @@ Document = TypeVar("Document")  # given by the application, since domains do not
 Protect: TypeAlias = Callable[[UUID, str | Iterable[str], str | None], Awaitable[Document]]
 
 
+class ProtectableConversation(Conversation, Generic[Document]):
+    """A conversation of an installation, which can become a document."""
+
+    __slots__ = ("_protect",)
+
+    def __init__(self, conversation_id: UUID, ledger: Ledger, protect: Protect[Document]) -> None:
+        super().__init__(conversation_id, ledger)
+        self._protect = protect
+
+    def __repr__(self) -> str:
+        return f"{Conversation.__name__}({self.id})"
+
+    async def protect(
+        self, required_evidence: str | Iterable[str] = ("tsa",), *, actor: str | None = None
+    ) -> Document:
+        """Add the sealed events as a document, request evidence of it and return it."""
+        await self.state()  # refuses a stream of another domain
+        return await self._protect(self.id, required_evidence, actor)
+
+
 class Conversations(Generic[Document]):
     """Every conversation of this tenant."""
 
@@ -288,13 +308,12 @@ class Conversations(Generic[Document]):
         actor: str | None = None,
     ) -> Document:
         """Add the sealed events as a document, request evidence of it and return it."""
-        conversation = await self.open(conversation_id)
-        await conversation.state()  # refuses a stream of another domain
-        return await self._protect(conversation.id, required_evidence, actor)
+        return await (await self.open(conversation_id)).protect(required_evidence, actor=actor)
 
-    async def open(self, conversation_id: UUID | str | None = None) -> Conversation:
+    async def open(self, conversation_id: UUID | str | None = None) -> ProtectableConversation[Document]:
         """Return a new conversation, or the one with this id."""
-        return Conversation(parse_id(conversation_id, CONVERSATION.name), self._ledger)
+        found = parse_id(conversation_id, CONVERSATION.name)
+        return ProtectableConversation(found, self._ledger, self._protect)
 
     async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[UUID]:
         """Return the ids of conversations, newest first; `before` is the last id of the page before."""

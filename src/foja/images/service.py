@@ -73,6 +73,33 @@ def _of(
     return call
 
 
+class ProtectableGallery(Gallery, Generic[Document]):
+    """A gallery of an installation, which can become a document."""
+
+    __slots__ = ("_protect",)
+
+    def __init__(
+        self,
+        product_id: UUID,
+        ledger: Ledger,
+        uploads: Uploads,
+        reads: ImageReads,
+        protect: Protect[Document],
+    ) -> None:
+        super().__init__(product_id, ledger, uploads, reads)
+        self._protect = protect
+
+    def __repr__(self) -> str:
+        return f"{Gallery.__name__}({self.id})"
+
+    async def protect(
+        self, required_evidence: str | Iterable[str] = ("tsa",), *, actor: str | None = None
+    ) -> Document:
+        """Add the sealed events as a document, request evidence of it and return it."""
+        await self.state()  # refuses a stream of another domain
+        return await self._protect(self.id, required_evidence, actor)
+
+
 class Images(Generic[Document]):
     """Every gallery of this tenant."""
 
@@ -95,9 +122,10 @@ class Images(Generic[Document]):
     image = _of(Gallery.image)
     content = _of(Gallery.content)
 
-    async def open(self, product_id: UUID | str | None = None) -> Gallery:
+    async def open(self, product_id: UUID | str | None = None) -> ProtectableGallery[Document]:
         """Return the gallery of a product, or that of a new one."""
-        return Gallery(parse_id(product_id, "product"), self._ledger, self._uploads, self._reads)
+        found = parse_id(product_id, "product")
+        return ProtectableGallery(found, self._ledger, self._uploads, self._reads, self._protect)
 
     async def protect(
         self,
@@ -107,9 +135,7 @@ class Images(Generic[Document]):
         actor: str | None = None,
     ) -> Document:
         """Add the sealed events of a gallery as a document, request evidence of it and return it."""
-        gallery = await self.open(product_id)
-        await gallery.state()  # refuses a stream of another domain
-        return await self._protect(gallery.id, required_evidence, actor)
+        return await (await self.open(product_id)).protect(required_evidence, actor=actor)
 
     async def render(
         self,
