@@ -90,7 +90,7 @@ async def _measure(database: BenchDatabase, bench: Bench) -> dict[int, list[Cost
         for history in scale.histories:
             count = max(1, min(scale.samples // PER_STREAM, 30_000 // history))
             for _ in range(count):
-                conversation = await app.conversations.open()
+                conversation: Conversation = await app.conversations.open()
                 await fill(conversation, history, bench.show_status)
                 streams += [(history, conversation)] * (scale.samples // count)
     bench.server.vacuum(database)

@@ -90,7 +90,7 @@ async def _appends(bench: Bench, own: BenchDatabase, key: str) -> Outcome:
 async def _python(figures: Figures, database: BenchDatabase, ids: list[UUID], seconds: float) -> None:
     """Append from this process: one event at a time, then batches."""
     async with foja.connect(database_url=database.url, home=str(database.folder / "home")) as app:
-        talks = [await app.conversations.open(each) for each in ids]
+        talks: list[Conversation] = [await app.conversations.open(each) for each in ids]
 
         async def one(talk: Conversation) -> None:
             await talk.append(MESSAGE.kind, message(0))

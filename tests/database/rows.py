@@ -110,7 +110,7 @@ def identity(event: Event) -> tuple[Any, ...]:
 
 
 async def first_in_each(app: App, count: int) -> list[Conversation]:
-    talks = [await app.conversations.open() for _ in range(count)]
+    talks: list[Conversation] = [await app.conversations.open() for _ in range(count)]
     for talk in talks:
         await talk.append("user_message_sent", SAID)
     return talks

@@ -37,7 +37,7 @@ def holding(url: str, session: UUID) -> Iterator[None]:
 
 
 async def talks(app: App, count: int) -> list[Conversation]:
-    opened = [await app.conversations.open(uuid4()) for _ in range(count)]
+    opened: list[Conversation] = [await app.conversations.open(uuid4()) for _ in range(count)]
     for talk in opened:
         await talk.append(SAY, words("first"))
     return opened

@@ -15,6 +15,7 @@ from foja.cli.demo.documents import show_bundle, show_protecting
 from foja.cli.demo.evidence import show_log, show_proof, show_tampering
 from foja.cli.demo.story import Story, following
 from foja.cli.output import print_json_line, print_lines
+from foja.conversations.service import Conversation
 from foja.embedded.servers import database
 from foja.extras import install_command, is_installed
 from foja.observe.fsck import Outside
@@ -55,7 +56,7 @@ async def run_chapters(story: Story, settings: Settings) -> None:
     """Run all chapters in a new database."""
     async with App(settings) as app:
         story.claim(f"it runs in {settings.home}", settings.database_url)
-        conversations = [await app.conversations.open() for _ in range(CONVERSATIONS)]
+        conversations: list[Conversation] = [await app.conversations.open() for _ in range(CONVERSATIONS)]
         async with following(settings, conversations[0].id) as reader:
             await show_writing(story, conversations)
             await show_slots(story, app, conversations[0], reader)
