@@ -101,17 +101,22 @@ class Report:
         """The roots, keys and blocks that verified evidence rests on, each once."""
         return tuple(dict.fromkeys(item for each in self.evidence for item in each.rests_on))
 
-    def document(self) -> dict[str, Json]:
-        """Return the report as a JSON object; the same report gives the same object."""
+    @property
+    def headline(self) -> list[str]:
+        """The sentences to read first, in English."""
         from foja.judge.render.headline import headline  # late: it reads reports
 
+        return headline(self).lines()
+
+    def document(self) -> dict[str, Json]:
+        """Return the report as a JSON object; the same report gives the same object."""
         sha256, earliest = self.subject.sha256, self.earliest
         name, according_to = plain(self.subject.name), plain(earliest.according_to if earliest else None)
         return {
             "form": FORM,
             "verdict": self.verdict.value,
             "at": instant(self.at),
-            "headline": [*headline(self).lines()],
+            "headline": [*self.headline],
             "subject": {"name": name, "sha256": sha256.hex() if sha256 else None},
             "no_later_than": instant(earliest.no_later_than) if earliest else None,
             "according_to": according_to,
