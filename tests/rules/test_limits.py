@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from foja.core import canonical, note, serializer
 from foja.core import proof as log_proof
-from foja.core.bundle import archive, asic, history, manifest, names, reader
+from foja.core.bundle import archive, asic, history, manifest, names, proof_file, reader
 from foja.core.bundle.archive import part, write
 from foja.core.bundle.evidence_record import MAX_LISTS, encode
 from foja.documents.model import signatures
@@ -267,6 +267,9 @@ LIMITS: dict[str, Limit] = {
     ),
     "bundle: bytes of a file name": Limit(
         names.LONGEST_NAME, lambda n: names.check_name("a" * n), "not a valid file name"
+    ),
+    "proof file: bytes": Limit(
+        proof_file.MAX_BYTES, lambda n: proof_file.decode(io.BytesIO(b"x" * n)), "a proof has at most"
     ),
     "log proof: characters": Limit(
         log_proof.MAX_BYTES, lambda n: log_proof.parse_proof("x" * n), "over 65,536 characters"
