@@ -22,6 +22,7 @@ ASKED, DECIDED = "approval_requested", "approval_completed"
 REQUESTED, ANSWERED = "tool_use_requested", "tool_use_completed"
 _ENCODER: Final = JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 _DECISIONS = {"approved": Act.APPROVED, "denied": Act.DENIED, "expired": Act.EXPIRED}
+_FOLLOWED = frozenset({ASKED, DECIDED, REQUESTED, ANSWERED, SLOT_VOIDED.name})
 _SAID = frozenset({"user_message_sent", "agent_message_sent", "thinking"})
 
 
@@ -110,7 +111,7 @@ class ContentsReader:
 
     def take(self, event: Excerpt) -> None:
         """Read the next event."""
-        asked = self._follow(event)
+        asked = self._follow(event) if event.kind in _FOLLOWED or event.salt is None else None
         if self._count < FIRST:
             self._first.append(statement_of(event, asked))
         else:
