@@ -197,6 +197,7 @@ function heading(item) {
 /** An actor: its name where it has one, and the actor itself. The name of a new one is asked for once. */
 function who(actor) {
   const element = document.createElement("em");
+  element.className = "who";
   element.dataset.actor = actor;
   if (!names.has(actor) && /^(key|user):/.test(actor)) {
     names.set(actor, "");
