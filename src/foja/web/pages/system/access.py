@@ -35,7 +35,8 @@ async def _page(caller: Caller, page: Page, made: ApiKey | None) -> Response:
     keys = await access.keys.list(tenant=tenant, limit=LIST_LIMIT)
     sessions = await access.sessions.list(tenant=tenant, limit=LIST_LIMIT)
     acts = await _acts(caller)
-    actors = [each.created_by for each in keys] + [each.actor for each in [*sessions, *acts]]
+    made_by = [each.created_by for each in keys]
+    actors = [*made_by, *(each.actor for each in sessions), *(each.actor for each in acts)]
     return page.render(
         "system/access.html",
         TEXTS,
