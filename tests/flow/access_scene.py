@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import re
 from collections.abc import Collection
 from typing import Any
@@ -10,6 +11,7 @@ import httpx
 
 from foja.app import App
 
+ME = f"local:{getpass.getuser()}"  # the actor of every request while there are no keys
 FIELD = re.compile(r'name="(form_token)" value="([^"]+)"')
 
 

@@ -16,7 +16,7 @@ from foja.access.model.key import make_key as format_key
 from foja.app import App
 from foja.errors import BadPayload, NotAllowed, UnknownEntity
 from tests.cases import all_cases
-from tests.flow.access_scene import bearer, form_token, log_in, make_key, origin
+from tests.flow.access_scene import ME, bearer, form_token, log_in, make_key, origin
 from tests.flow.client import SAY, served
 
 Admin = psycopg.Connection[Any]
@@ -44,8 +44,8 @@ def check_refused(answer: httpx.Response, status: int, error: str) -> None:
 
 async def test_without_a_key_the_local_user_is_administrator(client: httpx.AsyncClient) -> None:
     found = (await client.get("/v1/access/me")).json()
-    assert (found["actor"], found["credential"], found["installation"]) == ("local", "local", True)
-    assert (await client.post(LIST, json=MESSAGE)).json()["event"]["actor"] is None
+    assert (found["actor"], found["credential"], found["installation"]) == (ME, "local", True)
+    assert (await client.post(LIST, json=MESSAGE)).json()["event"]["actor"] == ME
 
 
 @all_cases(

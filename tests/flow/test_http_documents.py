@@ -13,6 +13,7 @@ import pytest
 import foja
 from foja.app import App
 from tests.cases import all_cases
+from tests.flow.access_scene import ME
 from tests.flow.client import Tab
 from tests.flow.described import Described, described
 
@@ -57,7 +58,7 @@ async def test_the_story_of_a_document(app: App, api: Described) -> None:
     one = {"document_id": added["id"]}
     requested = await api.call("POST", f"{ONE}/protect", 201, {}, **one)
     assert requested.json()["kind"] == "document.protected.requested"
-    assert requested.json()["actor"] == "local"
+    assert requested.json()["actor"] == ME
     await api.call("POST", f"{ONE}/protect", 200, {"required_evidence": ["tsa"]}, **one)
     signed = {"format": "unchecked", "signer": "Ana", "reason": "approved"}
     await api.call("POST", f"{ONE}/signatures", 201, signed, **one)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,15 @@ class Scene:
 async def scene(
     open_app: Callable[..., App], admin: psycopg.Connection[Any], tmp_path: Path
 ) -> AsyncIterator[Scene]:
-    """A server with a domain of a user, and an authority that refuses."""
+    async with opened(open_app, admin, tmp_path) as scene:
+        yield scene
+
+
+@asynccontextmanager
+async def opened(
+    open_app: Callable[..., App], admin: psycopg.Connection[Any], tmp_path: Path, *, keys: bool = True
+) -> AsyncIterator[Scene]:
+    """Yield a server with a domain of a user, and an authority that refuses."""
     install(admin)
     with running_tsa() as tsa:
         tsa.behave("refuse")
@@ -95,8 +104,9 @@ async def scene(
         authority = {"tsa_urls": tsa.url, "tsa_roots": str(tmp_path / "root.pem")}
         terms = {"protect_attempts": 1, "protect_pause_seconds": 0, "webhook_networks": "127.0.0.0/8"}
         async with open_app(**authority, **terms) as app, described(app) as api:
-            key = await make_key(app, installation=True)  # the first key ends what needs none
-            api.client.headers.update(bearer(key))
+            if keys:
+                key = await make_key(app, installation=True, name="Ana Ruiz", actor="local:ana")
+                api.client.headers.update(bearer(key))  # the first key ends what needs none
             scene = Scene(app, api)
             await scene.fill()
             yield scene

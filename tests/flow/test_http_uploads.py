@@ -17,6 +17,7 @@ import pytest
 from foja.app import App
 from foja.blobs.uploads import PartialUploads
 from tests.cases import all_cases
+from tests.flow.access_scene import ME
 from tests.flow.described import Described, described
 from tests.png import png
 
@@ -135,8 +136,8 @@ async def test_an_upload_belongs_to_one_tenant_and_principal(
     app: App, api: Described, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = await create(api, 10)
-    upload = app.uploads.find(token, "default", "local")
-    for tenant, actor in (("default", "other"), ("other", "local")):
+    upload = app.uploads.find(token, "default", ME)
+    for tenant, actor in (("default", "other"), ("other", ME)):
         others = replace(upload, tenant=tenant, actor=actor)
         monkeypatch.setattr(PartialUploads, "_read", lambda *_, others=others: others)
         await api.call("GET", ONE, 404, token=token)

@@ -20,7 +20,13 @@ from tests.flow.client import served
 
 LIST = "/v1/conversations"
 PORT = free_port()
-PERSON = {"email": "ana@example.org", "email_verified": True, "tenant": "default", "scope": "read write"}
+PERSON = {
+    "email": "ana@example.org",
+    "email_verified": True,
+    "name": "Ana Ruiz",
+    "tenant": "default",
+    "scope": "read write",
+}
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +116,8 @@ async def check_login(browser: httpx.AsyncClient, app: App, database_url: str) -
     assert (me["actor"], me["scopes"], me["tenant"]) == ("user:ana@example.org", ["read", "write"], "default")
     written = await browser.post(LIST, json=message(), headers=origin(browser))
     assert written.json()["event"]["actor"] == "user:ana@example.org"
+    page = await browser.get(f"/conversations/{written.json()['id']}")
+    assert "<bdi>Ana Ruiz</bdi> <small>user:ana@example.org</small>" in page.text
     assert (await browser.get(back)).status_code in (401, 403)  # a code is used once
     check_recorded(database_url)
     other = await browser.get("/login/start")
@@ -122,9 +130,11 @@ async def check_login(browser: httpx.AsyncClient, app: App, database_url: str) -
 def check_recorded(database_url: str) -> None:
     with psycopg.connect(database_url) as conn:
         rows: list[Any] = conn.execute(
-            "select actor, payload ->> 'action' from foja.event where kind = 'access.changed'"
+            "select actor, payload ->> 'action', payload ->> 'name' from foja.event"
+            " where kind = 'access.changed'"
         ).fetchall()
-    assert rows == [("user:ana@example.org", "session.opened")]
+    ana = "user:ana@example.org"
+    assert rows == [(ana, "person.named", "Ana Ruiz"), (ana, "session.opened", None)]
 
 
 def message() -> dict[str, Any]:

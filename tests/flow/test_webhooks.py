@@ -14,7 +14,7 @@ import foja
 from foja.app import App
 from tests.cases import all_cases
 from tests.counterparties.receiver import running_receiver
-from tests.flow.access_scene import bearer, make_key
+from tests.flow.access_scene import ME, bearer, make_key
 from tests.flow.client import SAY, served
 from tests.flow.command import Run, check_refused
 from tests.tenant_acts import tenant_acts
@@ -55,7 +55,7 @@ async def test_a_webhook_over_http_from_its_creation_to_its_removal(app: App) ->
         assert (await client.delete(hook)).json()["removed"] is True
         gone = await client.get(hook)
         assert (gone.status_code, gone.json()["code"]) == (404, "unknown_webhook")
-    assert {event.actor for event in await tenant_acts(app, "webhook.changed")} == {"local"}
+    assert {event.actor for event in await tenant_acts(app, "webhook.changed")} == {ME}
 
 
 async def test_a_tenant_reads_what_was_done_about_its_webhooks_and_another_does_not(

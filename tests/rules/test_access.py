@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from foja.access.model.claims import ClaimRules
 from foja.access.model.key import key_with_id, make_key, parse_key
 from foja.access.model.login import Login, form_token, own_path
-from foja.access.model.principal import ALL, LOCAL, Principal, Scope, parse_scopes
+from foja.access.model.principal import ALL, Principal, Scope, parse_scopes
 from foja.errors import NotAllowed, redact
 
 RULES = ClaimRules("tenant", "scope", "default")
@@ -54,6 +54,9 @@ def test_claims_name_who_it_is_and_what_it_may_do() -> None:
     address = {"email": "ana@example.org", "email_verified": True}
     assert RULES.principal({**CLAIMS, **address}).actor == "user:ana@example.org"
     assert RULES.principal({**CLAIMS, **address, "email_verified": False}).actor == "user:7"
+    assert RULES.principal({**CLAIMS, "name": " Ana\0\u202e\nRuiz"}).name == "AnaRuiz"
+    assert RULES.principal({**CLAIMS, "name": 7, "preferred_username": "ana"}).name == "ana"
+    assert RULES.principal({**CLAIMS, "name": "\n"}).name is None
     wide = RULES.principal({**CLAIMS, "scope": ["admin", "installation", 7]})
     assert (set(wide.scopes), wide.installation) == ({Scope.ADMIN}, True)
     assert ClaimRules("", "scope", "own").principal(CLAIMS).tenant == "own"
@@ -106,9 +109,10 @@ def test_a_person_signs_with_its_own_name_and_a_program_for_others() -> None:
     program = Principal("t", "key:1", frozenset({Scope.WRITE}))
     assert person.author(None) == person.author("user:ana") == "user:ana"
     assert (program.author(None), program.author("eva")) == ("key:1", "eva")
-    assert Principal("t", LOCAL, ALL).author(None) is None
-    with pytest.raises(NotAllowed, match="cannot write as"):
-        person.author("user:eva")
+    assert Principal("t", "local:ana", ALL).author(None) == "local:ana"
+    for who, named in ((person, "user:eva"), (program, "key:2"), (program, "local:ana")):
+        with pytest.raises(NotAllowed, match="cannot write as"):
+            who.author(named)
 
 
 def test_admin_includes_the_others_and_the_installation_is_apart() -> None:

@@ -116,10 +116,9 @@ class Keys:
         found = [row for row, match in zip(rows, matches, strict=False) if match]
         if not found:
             return None
-        _, tenant, _, scopes, installation, seconds = found[0]
-        principal = Principal(
-            tenant, f"key:{key_id}", frozenset(map(Scope, scopes)), installation=installation
-        )
+        _, tenant, name, scopes, installation, seconds = found[0]
+        rights = frozenset(map(Scope, scopes))
+        principal = Principal(tenant, f"key:{key_id}", rights, installation=installation, name=name or None)
         ends = None if seconds is None else asked + seconds
         return Grant(principal, "key", digest, key_id, ends, version=version)
 

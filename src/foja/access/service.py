@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from foja.access.keys import Keys
+from foja.access.local import LOCAL, local_actor
 from foja.access.model.grant import Grant
 from foja.access.model.key import parse_key
-from foja.access.model.principal import ALL, LOCAL, Principal
+from foja.access.model.principal import ALL, Principal
 from foja.access.monitor import Monitor
+from foja.access.names import Names
 from foja.access.sessions import Sessions, digest_of
 from foja.driver.database import Database
 from foja.errors import NotAuthenticated
@@ -41,9 +43,10 @@ class Access:
         self._monitor = Monitor(database, notifier, installation_id, self._again)
         self.keys = Keys(database, self._monitor.look)
         idle, seconds = settings.session_idle_seconds, settings.session_seconds
-        self.sessions = Sessions(database, self._monitor.look, idle, seconds)
+        self.names = Names(database)
+        self.sessions = Sessions(database, self._monitor.look, self.names, idle, seconds)
         self.provider = provider
-        self._own_tenant, self._tokens = settings.own_tenant, tokens
+        self._own_tenant, self._tokens, self._local_actor = settings.own_tenant, tokens, local_actor()
 
     async def open(self) -> None:
         """Start to notice changes. Raise `RoleMissing` if this process may not check keys."""
@@ -59,7 +62,8 @@ class Access:
 
     def local(self) -> Grant:
         """Return what the local user may do while nothing else is required: everything."""
-        principal = Principal(self._own_tenant, LOCAL, ALL, installation=True)
+        name = self._local_actor.removeprefix(LOCAL)
+        principal = Principal(self._own_tenant, self._local_actor, ALL, installation=True, name=name)
         return Grant(principal, "local", version=self._monitor.version)
 
     async def bearer(self, text: str) -> Grant:
@@ -72,7 +76,9 @@ class Access:
             return self._keep(await self.keys.find(key.id, digest, version), version)
         if self._tokens is None:
             raise NotAuthenticated(REFUSED)
-        return self._keep(await self._tokens.grant(text, digest), version)
+        found = await self._tokens.grant(text, digest)
+        await self.names.note(found.principal)
+        return self._keep(found, version)
 
     async def session(self, cookie: str) -> Grant:
         """Return what a session gives, or raise `NotAuthenticated`."""

@@ -15,6 +15,7 @@ from foja import sql
 from foja.access.keys import Changed
 from foja.access.model.grant import Grant
 from foja.access.model.principal import Principal, Scope
+from foja.access.names import Names
 from foja.core.fields import check_limit
 from foja.driver.database import Database
 
@@ -43,13 +44,16 @@ class SessionView:
 class Sessions:
     """The sessions of an installation. `tenant` limits an administrator to those of one tenant."""
 
-    def __init__(self, database: Database, changed: Changed, idle_seconds: float, seconds: float) -> None:
-        self._database, self._changed = database, changed
+    def __init__(
+        self, database: Database, changed: Changed, names: Names, idle_seconds: float, seconds: float
+    ) -> None:
+        self._database, self._changed, self._names = database, changed, names
         self._idle, self._seconds = idle_seconds, seconds
 
     async def open(self, principal: Principal, key_id: str | None = None) -> str:
         """Open a session and return the value of its cookie, which is new at every login."""
         cookie = secrets.token_urlsafe(COOKIE_BYTES)
+        await self._names.note(principal)
         await self._database.row(
             sql.query("open_session"),
             hash=digest_of(cookie),
@@ -69,10 +73,9 @@ class Sessions:
         row = await self._database.row(sql.query("find_session"), hash=digest)
         if row is None:
             return None
-        session_id, tenant, actor, scopes, installation, seconds, idle = row
-        principal = Principal(
-            tenant, actor, frozenset(map(Scope, scopes)), installation=installation, person=True
-        )
+        session_id, tenant, actor, scopes, installation, seconds, idle, name = row
+        rights = frozenset(map(Scope, scopes))
+        principal = Principal(tenant, actor, rights, installation=installation, person=True, name=name)
         # Another process may see this session too: after a while it is looked up again.
         ends = asked + min(seconds, idle)
         return Grant(principal, "session", digest, session_id, ends, idle, version)

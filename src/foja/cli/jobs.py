@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
 
-from foja.cli.access.actor import actor_of
 from foja.cli.installation import open_installation
 from foja.cli.output import print_fields, print_result, shorten, table
 from foja.errors import Refused
@@ -57,7 +56,7 @@ async def cancel(arguments: Namespace) -> int:
 async def pause(arguments: Namespace) -> int:
     """Pause a job type."""
     async with open_installation(arguments) as app:
-        await app.jobs.pause(arguments.job_type, actor=actor_of(arguments))
+        await app.jobs.pause(arguments.job_type, actor=arguments.actor)
     print_result(arguments, {"type": arguments.job_type, "paused": True}, f"{arguments.job_type} is paused")
     return 0
 
@@ -65,7 +64,7 @@ async def pause(arguments: Namespace) -> int:
 async def resume(arguments: Namespace) -> int:
     """Resume a job type."""
     async with open_installation(arguments) as app:
-        await app.jobs.resume(arguments.job_type, actor=actor_of(arguments))
+        await app.jobs.resume(arguments.job_type, actor=arguments.actor)
     print_result(arguments, {"type": arguments.job_type, "paused": False}, f"{arguments.job_type} is resumed")
     return 0
 
@@ -78,7 +77,7 @@ async def _change(
     filtered = any(filters.values())
     if filtered == bool(arguments.jobs):
         raise Refused("name the jobs by their ids, or choose them by --state, --type or --entity; not both")
-    actor, asked, done = actor_of(arguments), arguments.jobs, 0
+    actor, asked, done = arguments.actor, arguments.jobs, 0
     if not filtered:
         done = await change(asked, actor=actor)
     else:

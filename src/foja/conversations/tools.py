@@ -131,7 +131,7 @@ class Tools:
         """Void the slots that are not filled. Where that fails, the deadline voids them."""
         for ordinal in set(range(len(self._slots.seqs))) - self._filled:
             with contextlib.suppress(FojaError):
-                await self._slots.void(ordinal, reason=f"abandoned: {reason}")
+                await self._slots.void(ordinal, reason=f"abandoned: {reason}", actor=self._actor)
 
     async def _fill(self, ordinal: int, kind: str, payload: Payload) -> Event:
         event = await self._slots.fill(ordinal, kind, payload, actor=self._actor)

@@ -45,6 +45,7 @@ class GalleryAdopter:
 
     ledger: Ledger
     limit: int
+    actor: str | None = None
 
     async def adopt(
         self, tables: ForeignTables, *, dry_run: bool, progress: Progress | None = None
@@ -88,7 +89,13 @@ class GalleryAdopter:
             body["supplier_id"] = str(product.supplier_id)
         assert product.product_id is not None
         return self.ledger.draft(
-            IMAGE, product.product_id, ADDED, body, event_id=image.id, idempotency_key=image.key
+            IMAGE,
+            product.product_id,
+            ADDED,
+            body,
+            actor=self.actor,
+            event_id=image.id,
+            idempotency_key=image.key,
         )
 
     def _over_limit(self, product: Adopted) -> Repair:

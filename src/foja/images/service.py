@@ -205,11 +205,18 @@ class Images(Generic[Document]):
         return [(product, images, supplier) for product, images, supplier in rows]
 
     async def adopt(
-        self, tables: ForeignTables, *, dry_run: bool = True, progress: Progress | None = None
+        self,
+        tables: ForeignTables,
+        *,
+        dry_run: bool = True,
+        progress: Progress | None = None,
+        actor: str | None = None,
     ) -> Adoption:
         """Take products and images from tables of another program; with `dry_run` only report it."""
         [(limit,)] = await self._ledger.ask("gallery_limit")
-        return await GalleryAdopter(self._ledger, limit).adopt(tables, dry_run=dry_run, progress=progress)
+        return await GalleryAdopter(self._ledger, limit, actor).adopt(
+            tables, dry_run=dry_run, progress=progress
+        )
 
     async def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Write the rows of every gallery again from its events; others may write meanwhile."""

@@ -63,9 +63,9 @@ class Slots:
         values = {"draft": Packed(draft_record(event)), "seq": seq, "token": self.token}
         return writer.accept(event, await self._reserver.ask("fill", self.entity_id, values))
 
-    async def void(self, ordinal: int, *, reason: str) -> None:
+    async def void(self, ordinal: int, *, reason: str, actor: str | None = None) -> None:
         """Void a number; the stream records the reason."""
-        bounded({"reason": reason})
+        bounded([reason, actor])
         reserver = self._reserver
         values = {
             "entity": self.entity_id,
@@ -75,6 +75,7 @@ class Slots:
             "seq": self.seq(ordinal),
             "token": self.token,
             "reason": reason,
+            "actor": actor,
         }
         await reserver.ask("void", self.entity_id, values)
         reserver.writer.notify(reserver.tenant, self.entity_id)

@@ -40,7 +40,7 @@ class Agent:
     judge: Judge = judge_here
 
     @property
-    def actor(self) -> str | None:
+    def actor(self) -> str:
         """Who is recorded as the author of what a tool writes."""
         return self.principal.author(None)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -15,7 +16,7 @@ from itertools import pairwise
 from foja import sql
 from foja.driver.database import Database
 from foja.embedded.signing_keys import PURPOSE, SigningKey, SigningKeys, rotation
-from foja.errors import SetupFailed
+from foja.errors import IdempotencyConflict, SetupFailed
 from foja.faults import Watch
 from foja.system.service import System
 
@@ -33,7 +34,7 @@ class KeyRecorder:
         """Return when each key was recorded, by its id."""
         return dict(await self.database.rows(sql.query("recorded_keys"), purpose=PURPOSE))
 
-    async def record(self) -> int:
+    async def record(self, actor: str | None = None) -> int:
         """Record the keys that are not recorded, oldest first; return how many. Raise if one is damaged."""
         keys = await asyncio.to_thread(self.keys.all)
         if not keys:
@@ -42,7 +43,8 @@ class KeyRecorder:
         pairs: list[SigningKey | None] = [None, *keys]
         new = [(before, key) for before, key in pairwise(pairs) if key and key.id not in known]
         for before, key in new:
-            await self.system.rotate_key(**rotation(before, key))
+            with suppress(IdempotencyConflict):  # another process recorded it meanwhile, under its own name
+                await self.system.rotate_key(**rotation(before, key), actor=actor)
         return len(new)
 
     async def attend(self) -> int:

@@ -59,12 +59,11 @@ class System:
         self.id = installation_id
         self._ledger, self._database, self._proofs = ledger.of(TENANT), database, proofs
 
-    async def rotate_key(self, key_id: str, purpose: str, **more: Any) -> Event:
+    async def rotate_key(self, key_id: str, purpose: str, *, actor: str | None = None, **more: Any) -> Event:
         """Record that a key is in use from now on. Recording it again returns the first event."""
         payload = {"key_id": key_id, "purpose": purpose, **more}
-        draft = self._ledger.draft(
-            SYSTEM, self.id, KEY_ROTATED, payload, idempotency_key=f"{KEY_ROTATED}:{purpose}:{key_id}"
-        )
+        key = f"{KEY_ROTATED}:{purpose}:{key_id}"
+        draft = self._ledger.draft(SYSTEM, self.id, KEY_ROTATED, payload, actor=actor, idempotency_key=key)
         return await self._ledger.append(draft)
 
     async def events(self) -> Sequence[Event]:

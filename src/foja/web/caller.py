@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -35,7 +35,7 @@ class Caller:
         """The app as the principal's tenant uses it."""
         return self.ctx.app.tenant(self.principal.tenant)
 
-    def author(self, named: str | None) -> str | None:
+    def author(self, named: str | None) -> str:
         """Return the actor to record, where the request names one or none."""
         return self.principal.author(named)
 
@@ -43,6 +43,12 @@ class Caller:
         """Return the fields of a body with the actor to record."""
         fields = vars(body)  # `dict(body)` filters them, which takes several times as long
         return {**fields, "actor": self.author(fields.get("actor"))}
+
+    async def names(self, actors: Iterable[str | None]) -> dict[str, str]:
+        """Return the names of these actors that have one, as this caller may read them."""
+        principal = self.principal
+        tenant = None if principal.installation and principal.may(Scope.ADMIN) else principal.tenant
+        return await self.ctx.app.access.names.find(actors, tenant=tenant)
 
     def lasting(self) -> AbstractContextManager[asyncio.Event]:
         """Yield an event that is set when the caller's key, token or session ends. For what lasts."""

@@ -20,7 +20,7 @@ from foja.app import App
 from foja.observe.audit import audit
 from foja.web.pages.frame.static import static_url
 from foja.web.pages.system.ledger import AUDITS
-from tests.flow.access_scene import form_token, origin
+from tests.flow.access_scene import ME, form_token, origin
 from tests.flow.client import served
 from tests.flow.pages.scene import ERRAND, EVIL, Scene, fill
 from tests.flow.pages.visitor import act_as
@@ -141,7 +141,7 @@ async def test_a_document_is_uploaded_protected_found_and_taken_along(app: App) 
         assert report.verdict == "TOTAL_PASSED"
         assert (await client.get(f"{path}/proofs/other.tsr")).status_code == 404
         events = await app.documents.events(UUID(path.rpartition("/")[2]))
-        assert {event.actor for event in events if event.source == "api"} == {"local"}
+        assert {event.actor for event in events if event.source == "api"} == {ME}
 
 
 async def test_evidence_that_was_given_up_is_retried(open_app: Callable[..., App], tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ async def test_jobs_are_filtered_retried_cancelled_and_paused(open_app: Callable
         await client.post("/jobs/types/run_errand/resume", data={})
         assert "run_errand" not in await app.jobs.paused()
         query = "select actor, payload ->> 'action' from foja.event where kind = 'job.changed' order by 2"
-        done = [("local", verb) for verb in ("cancel", "pause", "resume", "retry")]
+        done = [(ME, verb) for verb in ("cancel", "pause", "resume", "retry")]
         assert await app.sweeper.rows(query) == done
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from foja.app import App
+from tests.flow.access_scene import ME
 from tests.flow.chromium import PROGRAM, Page, chromium
 from tests.flow.client import served
 from tests.flow.pages.scene import EVIL
@@ -136,16 +137,19 @@ async def test_an_approval_decided_in_one_tab_is_seen_in_another(app: App, tmp_p
         for tab in (one, two):
             await tab.until("document.getElementById('connection').dataset.state === 'live'")
             await tab.until("document.querySelector('button[value=approved]') !== null")
+        await one.value("document.querySelector('.decide [name=reason]').value = 'two of forty chairs'")
         await one.value("document.querySelector('button[value=approved]').click()")
         for tab in (one, two):
             await tab.until("document.querySelector('article.answer[data-state=approved]') !== null")
             await tab.until("document.querySelector('button[value=approved]') === null")
             assert await tab.value("window.evil ?? null") is None
-        assert (await talk.approval("one")).state == "approved"
+        decided = await talk.approval("one")
+        assert (decided.state, decided.reason) == ("approved", "two of forty chairs")
+        assert decided.decided_by == ME  # it was recorded as nobody's
         await talk.request_approval("refund", {"amount": 6}, ttl=600, approval_id="two")
         plain = await client.post(
             f"/conversations/{talk.id}/approvals", data={"approval": "two", "decision": "denied"}
         )
         assert plain.status_code == 303
         decided = await talk.approval("two")
-        assert (decided.state, decided.decided_by) == ("denied", "local")
+        assert (decided.state, decided.decided_by) == ("denied", ME)

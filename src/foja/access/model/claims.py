@@ -11,6 +11,7 @@ from foja.errors import NotAllowed
 
 INSTALLATION = "installation"  # beside the scopes: it covers what all tenants share
 PREFIX = "foja:"
+MOST_NAME = 200  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ class ClaimRules:
                 f"the token gives no scope: its claim `{self.scopes_claim}` needs one of {', '.join(Scope)}"
             )
         actor = f"user:{_subject(claims)}"
-        return Principal(self._tenant(claims), actor, scopes, INSTALLATION in names, person=True)
+        whole = INSTALLATION in names
+        return Principal(self._tenant(claims), actor, scopes, whole, person=True, name=_name(claims))
 
     def _tenant(self, claims: Mapping[str, Any]) -> str:
         if not self.tenant_claim:
@@ -57,6 +59,15 @@ def _names(value: object) -> frozenset[str]:
     """Return the names in a claim: a text with spaces, or a list."""
     found = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
     return frozenset(name.removeprefix(PREFIX) for name in found if isinstance(name, str))
+
+
+def _name(claims: Mapping[str, Any]) -> str | None:
+    """Return the name for people who read, as the issuer gives it, without what cannot be printed."""
+    for claim in ("name", "preferred_username"):
+        value = claims.get(claim)
+        if isinstance(value, str) and (name := "".join(filter(str.isprintable, value))[:MOST_NAME].strip()):
+            return name
+    return None
 
 
 def _subject(claims: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ class Scope(StrEnum):
 
 
 ALL = frozenset(Scope)
-LOCAL = "local"  # the user of this machine, while there are no keys
+OTHERS = ("key:", "local:")  # actors that were checked, and that no program acts for
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class Principal:
     scopes: frozenset[Scope]
     installation: bool = False  # whether `admin` covers what all tenants share: the log, job types, the store
     person: bool = False  # acts only under its own name; a program may act for the people that use it
+    name: str | None = None  # for people who read, of the key or the person; it is not in the events
 
     def may(self, scope: Scope) -> bool:
         """Return whether this principal has a scope."""
@@ -49,11 +50,11 @@ class Principal:
                 "this concerns all tenants; use a key made with `foja access create --installation`"
             )
 
-    def author(self, named: str | None) -> str | None:
-        """Return the actor to record, where a request names one or none. A person cannot name another."""
-        if self.person and named not in (None, self.actor):
+    def author(self, named: str | None) -> str:
+        """Return the actor to record: never none. A program may name another, a person may not."""
+        if named not in (None, self.actor) and (self.person or str(named).startswith(OTHERS)):
             raise NotAllowed(f"you are {self.actor} and cannot write as {named!r}; leave `actor` out")
-        return named or (None if self.actor == LOCAL else self.actor)
+        return named or self.actor
 
 
 def parse_scopes(names: Collection[str]) -> frozenset[Scope]:

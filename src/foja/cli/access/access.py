@@ -8,7 +8,6 @@ from uuid import UUID
 
 from foja.access.keys import KeyView
 from foja.access.sessions import SessionView
-from foja.cli.access.actor import actor_of
 from foja.cli.installation import open_installation, open_to_write
 from foja.cli.output import print_result, table
 
@@ -27,7 +26,7 @@ async def create(arguments: Namespace) -> int:
             name=arguments.name,
             installation=arguments.installation,
             expires_at=arguments.expires,
-            actor=actor_of(arguments),
+            actor=arguments.actor,
         )
     document = {
         "id": key.id,
@@ -57,9 +56,9 @@ async def revoke(arguments: Namespace) -> int:
     async with open_to_write(arguments, existing=True) as app:
         session = _session(arguments.id)
         if session:
-            done = await app.access.sessions.revoke(session, actor=actor_of(arguments))
+            done = await app.access.sessions.revoke(session, actor=arguments.actor)
         else:
-            done = await app.access.keys.revoke(arguments.id, actor=actor_of(arguments))
+            done = await app.access.keys.revoke(arguments.id, actor=arguments.actor)
     line = "is revoked; it ends everywhere within a second" if done else "was revoked before"
     print_result(arguments, {"id": arguments.id, "revoked": done}, f"{arguments.id} {line}")
     return 0
@@ -69,7 +68,7 @@ async def rotate(arguments: Namespace) -> int:
     """Give a key a new secret and print it, once."""
     async with open_to_write(arguments, existing=True) as app:
         key, until = await app.access.keys.rotate(
-            arguments.id, overlap=arguments.overlap.total_seconds(), actor=actor_of(arguments)
+            arguments.id, overlap=arguments.overlap.total_seconds(), actor=arguments.actor
         )
     document = {"id": key.id, "key": key.text, "overlap_until": until}
     print_result(arguments, document, key.text, f"{ONCE}; the one before is valid until {_time(until)}")

@@ -1,4 +1,4 @@
-"""`foja chat new` and `foja chat say`: make the id of a conversation and append to it."""
+"""`foja chat new`, `say` and `decide`: make the id of a conversation, append to it, decide an approval."""
 
 from __future__ import annotations
 
@@ -34,6 +34,20 @@ async def say(arguments: Namespace) -> int:
         )
     print_result(arguments, event.envelope(), f"event {event.seq} of {conversation.id}")
     return 0
+
+
+async def decide(arguments: Namespace) -> int:
+    """Decide an approval; return 1 if another decision, or its expiry, counts."""
+    async with open_to_write(arguments, existing=True) as app:
+        conversation = await app.conversations.open(arguments.conversation)
+        decision = await conversation.decide(
+            arguments.approval, arguments.decision, reason=arguments.reason, actor=arguments.actor
+        )
+    found = decision.approval
+    body = {"approval_id": found.id, "state": found.state, "reason": found.reason, "mine": decision.mine}
+    by = f" by {found.decided_by}" if found.decided_by else ""
+    print_result(arguments, body, f"approval {found.id} is {found.state}{by}")
+    return 0 if decision.mine else 1
 
 
 def parse_payload(kind: str, text: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from foja.app import App
@@ -113,12 +113,14 @@ async def run_parallel(
 
 async def _add(app: App, path: Path, name: str, evidence: Sequence[str], arguments: Namespace) -> Document:
     predecessor: UUID | None = arguments.predecessor
+    actor: str = arguments.actor
+    more: dict[str, Any] = {"name": name, "predecessor": predecessor, "actor": actor}
     if arguments.hash_only:
         sha256, size = await asyncio.to_thread(digest, path)
-        document = await app.documents.add_digest(sha256, name=name, size=size, predecessor=predecessor)
+        document = await app.documents.add_digest(sha256, size=size, **more)
     else:
-        document = await app.documents.add(path, name=name, predecessor=predecessor)
-    await app.documents.protect(document.id, evidence, witness_hash=document.sha256)
+        document = await app.documents.add(path, **more)
+    await app.documents.protect(document.id, evidence, witness_hash=document.sha256, actor=actor)
     return document
 
 

@@ -62,7 +62,7 @@ async def _grant(
 ) -> None:
     try:
         document = await find_document(app, text)
-        events = await app.documents.grant(document, evidence, reason=arguments.reason)
+        events = await app.documents.grant(document, evidence, reason=arguments.reason, actor=arguments.actor)
         if not events and not arguments.all:
             among = "" if len(evidence) == len(Evidence) else f" among {', '.join(evidence)}"
             raise OutOfTurn(

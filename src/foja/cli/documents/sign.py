@@ -28,6 +28,7 @@ async def sign(arguments: Namespace) -> int:
             certificate=certificate,
             signer=arguments.signer,
             reason=arguments.reason,
+            actor=arguments.actor,
         )
     [shown] = view_signatures([event])
     text = f"event {event.seq} of {event.entity_id}: signed, {shown.status}: {shown.detail}"

@@ -21,7 +21,9 @@ async def adopt(arguments: Namespace) -> int:
 
     async with open_to_write(arguments) as app, open_foreign(arguments.source, arguments.schema) as tables:
         with progress_bar("adopting") as progress:
-            report = await app.images.adopt(tables, dry_run=not arguments.yes, progress=progress)
+            report = await app.images.adopt(
+                tables, dry_run=not arguments.yes, progress=progress, actor=arguments.actor
+            )
     _print(arguments, report)
     return 1 if report.lost else 0
 

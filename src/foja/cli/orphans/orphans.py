@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from foja.cli.access.actor import actor_of
 from foja.cli.installation import open_installation, open_to_write
 from foja.cli.output import print_result, progress_bar, table
 from foja.errors import SetupFailed
@@ -21,7 +20,7 @@ async def scan(arguments: Namespace) -> int:
     with progress_bar("scanning") as bar:
         async with open_to_write(arguments, existing=True) as app:
             result = await app.orphans.scanner.scan(
-                dry=arguments.dry_run, actor=actor_of(arguments), progress=bar
+                dry=arguments.dry_run, actor=arguments.actor, progress=bar
             )
     would = "would be staged" if result.dry else "staged"
     found = f"{result.staged:,} orphans and {result.strays:,} strays {would}"
@@ -48,7 +47,7 @@ async def purge(arguments: Namespace) -> int:
         async with open_to_write(arguments, existing=True) as app:
             reason = {"reason": arguments.reason} if arguments.reason else {}
             result = await app.orphans.purger.purge(
-                dry=arguments.dry_run, actor=actor_of(arguments), progress=bar, **reason
+                dry=arguments.dry_run, actor=arguments.actor, progress=bar, **reason
             )
     if result.dry:
         line = f"{result.quarantined:,} candidates are due and would be put in quarantine"
@@ -65,7 +64,7 @@ async def restore(arguments: Namespace) -> int:
     """Let an object be live again."""
     sha256 = arguments.object
     async with open_to_write(arguments, existing=True) as app:
-        path = await app.orphans.purger.restore(sha256, reason=arguments.reason, actor=actor_of(arguments))
+        path = await app.orphans.purger.restore(sha256, reason=arguments.reason, actor=arguments.actor)
     print_result(arguments, {"restored": path}, f"{path} is live, and not a candidate any more")
     return 0
 
@@ -85,9 +84,7 @@ async def _purge_object(arguments: Namespace) -> int:
     if arguments.dry_run:
         raise SetupFailed("--dry-run counts what is due; leave it out with --object")
     async with open_to_write(arguments, existing=True) as app:
-        paths = await app.orphans.purger.purge_object(
-            sha256, reason=arguments.reason, actor=actor_of(arguments)
-        )
+        paths = await app.orphans.purger.purge_object(sha256, reason=arguments.reason, actor=arguments.actor)
     print_result(arguments, {"deleted": list(paths)}, *(f"deleted {path}" for path in paths))
     return 0
 

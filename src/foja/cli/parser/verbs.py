@@ -6,6 +6,7 @@ from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from functools import cache
 from typing import Any
 
+from foja.access.local import local_actor
 from foja.cli.parser.values import path
 
 
@@ -23,6 +24,12 @@ def shared_options() -> ArgumentParser:
 def add_force(verb: ArgumentParser) -> None:
     """Add the option that lets a verb replace the files that it writes."""
     verb.add_argument("--force", action="store_true", help="replace a file that exists")
+
+
+def add_actor(verb: ArgumentParser) -> None:
+    """Add the option that names who does it: the user of this machine, unless it is given."""
+    text = "who does it; recorded (the local user)"
+    verb.add_argument("--as", dest="actor", default=local_actor(), metavar="NAME", help=text)
 
 
 class Verbs:

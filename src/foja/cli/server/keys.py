@@ -62,7 +62,7 @@ async def _record(arguments: Namespace) -> Recorded:
         return {}
     try:
         async with open_to_write(arguments, existing=True) as app:
-            await app.signing_keys.record()
+            await app.signing_keys.record(arguments.actor)
             return await app.signing_keys.recorded()
     except FojaError as error:
         print_error(f"the key is made and in use, but not recorded yet: {error}")

@@ -29,7 +29,7 @@ select foja.open_session_v1(%(hash)s, %(tenant)s, %(actor)s, %(scopes)s::text[],
 
 -- name: find_session
 -- A valid session, and what its person may do.
-select session_id, tenant, actor, scopes, installation, seconds, idle from foja.find_session_v1(%(hash)s);
+select session_id, tenant, actor, scopes, installation, seconds, idle, name from foja.find_session_v1(%(hash)s);
 
 -- name: end_session
 -- End a session by its cookie or by its id; whether it was valid before.
@@ -39,6 +39,14 @@ select foja.end_session_v1(%(hash)s, %(session)s, %(tenant)s, %(actor)s);
 -- Sessions that are not over, newest first.
 select session_id, tenant, actor, scopes, installation, key_id, created_at, seen_at, ends_at
 from foja.list_sessions_v1(%(tenant)s, %(limit)s);
+
+-- name: name_person
+-- Note the name of a person; a new one is recorded.
+select foja.name_person_v1(%(tenant)s, %(actor)s, %(name)s, %(installation)s);
+
+-- name: find_names
+-- The names of actors, where there are some.
+select actor, name from foja.find_names_v1(%(tenant)s, %(actors)s::text[]);
 
 -- name: note_use
 -- Note that keys and sessions were used.

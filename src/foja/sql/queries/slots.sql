@@ -18,7 +18,7 @@ from foja.fill(%(draft)s::foja.draft, %(seq)s, %(token)s);
 -- name: void
 -- A number given back, with the reason.
 select status, detail, seq, at, body_hash, sealed, place
-from foja.void(%(entity)s, %(domain)s, %(tenant)s, %(seq)s, %(token)s, %(source)s, %(reason)s);
+from foja.void(%(entity)s, %(domain)s, %(tenant)s, %(seq)s, %(token)s, %(source)s, %(reason)s, %(actor)s);
 
 -- name: stream_gaps
 -- How many numbers of a stream were given and voided.

@@ -85,10 +85,17 @@ class Revoked(Answer):
     revoked: bool = Field(description="false if it was revoked before")
 
 
+class NameList(Answer):
+    """The names of actors, by actor. Those without a name are left out."""
+
+    names: dict[str, str]
+
+
 class Me(Answer):
     """Who sends this request."""
 
     actor: str
+    name: str | None = Field(description="for people who read; events have the actor")
     tenant: str
     scopes: list[str]
     installation: bool

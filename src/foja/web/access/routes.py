@@ -16,6 +16,7 @@ from foja.web.access.answers import (
     KeyList,
     KeyRotation,
     Me,
+    NameList,
     NewKey,
     NewKeyAnswer,
     Revoked,
@@ -23,7 +24,7 @@ from foja.web.access.answers import (
     SessionList,
 )
 from foja.web.bodies import body_of, describe_body
-from foja.web.caller import Administrator, AnyCaller, Caller
+from foja.web.caller import Administrator, AnyCaller, Caller, Reader
 from foja.web.routers import api_router
 from foja.web.streams.appends import Key, keyed, refuse_second
 from foja.web.transfer.encoder import JsonAnswer
@@ -36,8 +37,19 @@ Limit = Annotated[int, Query(ge=1, le=1000)]
 async def me(caller: AnyCaller) -> Response:
     """Return who sends this request, and what it may do."""
     principal = caller.principal
-    found = {"actor": principal.actor, "tenant": principal.tenant, "scopes": sorted(principal.scopes)}
+    found = {
+        "actor": principal.actor,
+        "name": principal.name,
+        "tenant": principal.tenant,
+        "scopes": sorted(principal.scopes),
+    }
     return _answer({**found, "installation": principal.installation, "credential": caller.grant.credential})
+
+
+@routes.get("/names", response_model=NameList)
+async def names(caller: Reader, actor: Annotated[list[str], Query(max_length=200)]) -> Response:
+    """Return the names of these actors that have one: of keys, of people, and of users of this machine."""
+    return JsonAnswer({"names": await caller.names(actor)})
 
 
 @routes.get("/keys", response_model=KeyList)

@@ -75,11 +75,15 @@ async def fill(
 
 @routes.post("/slots/{token}/{seq}/void", response_model=VoidedSlot, openapi_extra=describe_body(Voiding))
 async def void(
-    body: Annotated[Voiding, body_of(Voiding)], conversation: WrittenConversation, token: str, seq: str
+    caller: Writer,
+    body: Annotated[Voiding, body_of(Voiding)],
+    conversation: WrittenConversation,
+    token: str,
+    seq: str,
 ) -> Response:
     """Void a slot; the conversation records the reason."""
     slots = _slots(conversation, token, seq)
-    await slots.void(0, reason=body.reason)
+    await slots.void(0, reason=body.reason, actor=caller.principal.actor)
     return JsonAnswer({"seq": slots.seq(0), "voided": True})
 
 

@@ -46,7 +46,10 @@ async def listing(caller: Reader, page: Requested, before: UUID | None = None) -
     found = await caller.app.conversations.summaries(before=before, limit=LIST_LIMIT)
     older = page.address(before=found[-1].id) if len(found) == LIST_LIMIT else None
     items = [(each, _excerpt(each)) for each in found]
-    return page.render("conversations/list.html", TEXTS, principal=caller.principal, items=items, older=older)
+    names = await caller.names(each.actor for each in found)
+    return page.render(
+        "conversations/list.html", TEXTS, principal=caller.principal, items=items, older=older, names=names
+    )
 
 
 def _excerpt(summary: Summary) -> str:
@@ -67,6 +70,7 @@ async def show(caller: Reader, conversation: ReadConversation, page: Requested) 
         principal=caller.principal,
         conversation=conversation,
         items=[*_items(events)],
+        names=await caller.names([caller.principal.actor, *(each.actor for each in events)]),
         length=length,
         cut=after is not None,
         shown_events=SHOWN_EVENTS,
@@ -82,7 +86,8 @@ async def decide(caller: Approver, conversation: DecidedConversation, request: R
     approval, decision = field(form, "approval"), field(form, "decision")
     if not approval:
         raise BadPayload("the form names no approval; open the page again")
-    await conversation.decide(approval, decision, actor=caller.principal.actor)
+    reason = field(form, "reason") or None
+    await conversation.decide(approval, decision, reason=reason, actor=caller.principal.actor)
     return see_other(f"/conversations/{conversation.id}")
 
 

@@ -7,6 +7,7 @@ import { View } from "./foja.js";
 const main = document.getElementById("view");
 const { conversation, translations, mayDecide, length } = main.dataset;
 const texts = JSON.parse(translations);
+const names = new Map(Object.entries(JSON.parse(main.dataset.names))); // of actors
 const connection = document.getElementById("connection");
 const empty = document.getElementById("empty");
 const locale = document.documentElement.lang === "es" ? "es" : "en-GB";
@@ -143,13 +144,18 @@ function renderJson(body) {
 function buttons(approval) {
   const line = document.createElement("div");
   const failure = document.createElement("output");
+  const reason = document.createElement("input");
+  reason.name = "reason";
+  reason.maxLength = 1000;
+  reason.placeholder = texts.reason;
+  reason.setAttribute("aria-label", texts.reason);
   const choices = [["approved", "approve"], ["denied", "deny"]].map(([decision, name]) => {
     const button = text("button", texts[name]);
     button.value = decision;
     button.className = decision === "approved" ? "slim primary" : "slim danger";
     button.onclick = async () => {
       choices.forEach((each) => (each.disabled = true));
-      const decided = await decide(approval, decision).catch(() => false);
+      const decided = await decide(approval, decision, reason.value.trim() || null).catch(() => false);
       if (decided) return;
       failure.textContent = texts.undecided;
       choices.forEach((each) => (each.disabled = false));
@@ -157,16 +163,16 @@ function buttons(approval) {
     return button;
   });
   line.className = "decide";
-  line.append(...choices, failure);
+  line.append(reason, ...choices, failure);
   return line;
 }
 
 /** Record a decision; return whether it, or an earlier one, is recorded. */
-async function decide(approval, decision) {
+async function decide(approval, decision, reason) {
   const answer = await fetch(`/v1/conversations/${conversation}/approvals/${encodeURIComponent(approval)}`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ decision }),
+    body: JSON.stringify({ decision, reason }),
   });
   return answer.ok;
 }
@@ -180,12 +186,38 @@ function timeOf(at) {
 function heading(item) {
   const line = document.createElement("header");
   line.append(text("span", texts[item.kind] ?? item.kind));
-  if (item.actor) line.append(text("em", item.actor));
+  if (item.actor) line.append(who(item.actor));
   if (item.state) line.append(text("mark", texts[`state_${item.state}`] ?? item.state));
   const when = text("time", item.at ? timeOf(item.at) : "");
   if (item.at) when.dateTime = item.at;
   line.append(when, text("small", item.seq === null ? "" : `#${item.seq}`));
   return line;
+}
+
+/** An actor: its name where it has one, and the actor itself. The name of a new one is asked for once. */
+function who(actor) {
+  const element = document.createElement("em");
+  element.className = "who";
+  element.dataset.actor = actor;
+  if (!names.has(actor) && /^(key|user):/.test(actor)) {
+    names.set(actor, "");
+    void nameOf(actor);
+  }
+  return showName(element);
+}
+
+function showName(element) {
+  const { actor } = element.dataset;
+  const name = names.get(actor);
+  element.replaceChildren(...(name ? [text("bdi", name), " ", text("small", actor)] : [text("bdi", actor)]));
+  return element;
+}
+
+async function nameOf(actor) {
+  const answer = await fetch(`/v1/access/names?actor=${encodeURIComponent(actor)}`).catch(() => null);
+  if (!answer?.ok) return;
+  names.set(actor, (await answer.json()).names[actor] ?? "");
+  for (const each of main.querySelectorAll("[data-actor]")) if (each.dataset.actor === actor) showName(each);
 }
 
 function text(name, content) {

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentTypeError
 from datetime import UTC, datetime, timedelta
 
 from foja.access.model.principal import Scope
 from foja.cli.parser.values import moment, positive
-from foja.cli.parser.verbs import Verbs
+from foja.cli.parser.verbs import Verbs, add_actor
 
 _DURATION = re.compile(r"(\d{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -81,11 +81,6 @@ def _add_create(inner: Verbs) -> None:
         help="a time, a duration such as 12h or 90d, or `never` (365d)",
     )
     add_actor(create)
-
-
-def add_actor(parser: ArgumentParser) -> None:
-    """Add the option that names who does it."""
-    parser.add_argument("--as", dest="actor", metavar="NAME", help="who does it; recorded (the local user)")
 
 
 def scopes(text: str) -> list[Scope]:

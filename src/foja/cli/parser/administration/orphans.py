@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from foja.cli.parser.administration.access import add_actor
 from foja.cli.parser.values import digest, positive
-from foja.cli.parser.verbs import Verbs
+from foja.cli.parser.verbs import Verbs, add_actor
 
 
 def add_orphans(verbs: Verbs) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from foja.cli.parser.values import path
-from foja.cli.parser.verbs import Verbs, add_force
+from foja.cli.parser.verbs import Verbs, add_actor, add_force
 
 
 def add_backup(verbs: Verbs) -> None:
@@ -79,11 +79,12 @@ def add_keys(verbs: Verbs) -> None:
     inner.add(
         "server.keys:listing", "list the signing keys, oldest first", "  foja keys list --json", name="list"
     )
-    inner.add(
+    rotate = inner.add(
         "server.keys:rotate",
         "make a new signing key, use it from now on and record that; earlier ones are kept",
         "  foja keys rotate",
     )
+    add_actor(rotate)
     export = inner.add(
         "server.keys:export",
         "print the public signing keys, as `foja verify --trust` takes them",

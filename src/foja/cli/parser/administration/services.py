@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
-from foja.cli.parser.administration.access import add_actor
 from foja.cli.parser.values import number, port, positive, seconds
-from foja.cli.parser.verbs import Verbs, add_force
+from foja.cli.parser.verbs import Verbs, add_actor, add_force
 
 JOB_STATES = ("queued", "running", "succeeded", "retry_scheduled", "dead", "cancelled")
 

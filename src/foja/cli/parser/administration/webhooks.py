@@ -6,7 +6,7 @@ from argparse import ArgumentParser, BooleanOptionalAction
 from uuid import UUID
 
 from foja.cli.parser.values import hours, kinds, moment, natural, positive, web_address
-from foja.cli.parser.verbs import Verbs
+from foja.cli.parser.verbs import Verbs, add_actor
 
 
 def add_webhooks(verbs: Verbs) -> None:
@@ -32,7 +32,7 @@ def add_webhooks(verbs: Verbs) -> None:
     remove = _named(
         inner, "webhooks.webhooks:remove", "remove a webhook with its log", "  foja webhooks remove ID"
     )
-    _add_actor(remove)
+    add_actor(remove)
     _add_deliveries(inner)
 
 
@@ -47,7 +47,7 @@ def _add_create(inner: Verbs) -> None:
     create.add_argument("--from-start", action="store_true", help="tell it of all events of the log, too")
     _add_choices(create)
     create.set_defaults(payload=False, description="")
-    _add_actor(create)
+    add_actor(create)
 
 
 def _add_change(inner: Verbs) -> None:
@@ -59,7 +59,7 @@ def _add_change(inner: Verbs) -> None:
     )
     change.add_argument("--url", type=web_address, metavar="URL", help="where messages are sent from now on")
     _add_choices(change)
-    _add_actor(change)
+    add_actor(change)
 
 
 def _add_switches(inner: Verbs) -> None:
@@ -70,7 +70,7 @@ def _add_switches(inner: Verbs) -> None:
         switch = _named(inner, "webhooks.webhooks:switch", sentence, f"  foja webhooks {to} ID", name=to)
         switch.set_defaults(to=to)
         switch.add_argument("--reason", metavar="TEXT", help="why; recorded")
-        _add_actor(switch)
+        add_actor(switch)
 
 
 def _add_rotate(inner: Verbs) -> None:
@@ -87,7 +87,7 @@ def _add_rotate(inner: Verbs) -> None:
         metavar="HOURS",
         help="how long the old secret signs as well (24)",
     )
-    _add_actor(rotate)
+    add_actor(rotate)
 
 
 def _add_deliveries(inner: Verbs) -> None:
@@ -114,7 +114,7 @@ def _add_deliveries(inner: Verbs) -> None:
     replay.add_argument("--since", type=moment, metavar="TIME", help="planned at this time or later")
     replay.add_argument("--until", type=moment, metavar="TIME", help="planned before this time")
     replay.add_argument("--failed", action="store_true", help="only those that failed")
-    _add_actor(replay)
+    add_actor(replay)
 
 
 def _named(
@@ -135,7 +135,3 @@ def _add_choices(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--payload", action=BooleanOptionalAction, help="send the payload of events, too")
     parser.add_argument("--description", metavar="TEXT", help="what it is for")
-
-
-def _add_actor(parser: ArgumentParser) -> None:
-    parser.add_argument("--as", dest="actor", metavar="NAME", help="who does it; recorded")

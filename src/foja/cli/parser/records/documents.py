@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import UUID
 
 from foja.cli.parser.values import integer, moment, names_of
-from foja.cli.parser.verbs import Verbs, add_force
+from foja.cli.parser.verbs import Verbs, add_actor, add_force
 
 STATES = ("none", "protected", "reinforced", "final", "given_up")
 REQUIRABLE = ("tsa", "polygon", "bitcoin", "rekor")
@@ -72,6 +72,7 @@ def _add_retry(verbs: Verbs) -> None:
         "--evidence", type=names_of(*EVIDENCE), metavar="LIST", help="only these, separated by commas (all)"
     )
     retry.add_argument("--reason", help="the reason, which is recorded")
+    add_actor(retry)
 
 
 def add_sign(verbs: Verbs) -> None:
@@ -100,6 +101,7 @@ def add_sign(verbs: Verbs) -> None:
     )
     sign.add_argument("--signer", metavar="NAME", help="the name of the signer; nothing proves it")
     sign.add_argument("--reason", help="the reason, which is recorded")
+    add_actor(sign)
 
 
 def _add_protect(verbs: Verbs) -> None:
@@ -122,6 +124,7 @@ def _add_protect(verbs: Verbs) -> None:
     protect.add_argument(
         "--predecessor", type=UUID, metavar="ID", help="the document of which this file is a new version"
     )
+    add_actor(protect)
     protect.add_argument("--hash-only", action="store_true", help="store the digest, not the bytes")
     protect.add_argument(
         "--wait",

@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import UUID
 
 from foja.cli.parser.values import natural, place_or_id, positive, seconds
-from foja.cli.parser.verbs import Verbs
+from foja.cli.parser.verbs import Verbs, add_actor
 from foja.images.model.address import has_other_form
 
 PRODUCT = "the id of a product"
@@ -88,7 +88,7 @@ def _add_add(verbs: Verbs) -> None:
         "--supplier", type=UUID, metavar="ID", help="the owner of a new product, or who must own it"
     )
     add.add_argument("--alt", metavar="TEXT", help="the alternative text of each image")
-    _add_actor(add)
+    add_actor(add)
 
 
 def _add_change(verbs: Verbs, name: str) -> None:
@@ -113,7 +113,7 @@ def _add_change(verbs: Verbs, name: str) -> None:
         metavar="N",
         help="`next_seq` of the list that the change is about; refused if the gallery has changed since",
     )
-    _add_actor(change)
+    add_actor(change)
 
 
 def _add_delete(verbs: Verbs) -> None:
@@ -124,11 +124,7 @@ def _add_delete(verbs: Verbs) -> None:
     )
     delete.add_argument("product", type=UUID, metavar="PRODUCT", help=PRODUCT)
     delete.add_argument("--reason", default="product deleted", help="the reason, which is recorded")
-    _add_actor(delete)
-
-
-def _add_actor(verb: ArgumentParser) -> None:
-    verb.add_argument("--actor", metavar="NAME", help="who does this; it is recorded")
+    add_actor(delete)
 
 
 def _add_adopt(verbs: Verbs) -> None:
@@ -148,6 +144,7 @@ def _add_adopt(verbs: Verbs) -> None:
     adopt.add_argument(
         "--schema", required=True, metavar="NAME", help="the schema of products and product_images"
     )
+    add_actor(adopt)
     adopt.add_argument("--yes", action="store_true", help="record it; without this, only report")
 
 

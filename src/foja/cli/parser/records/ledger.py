@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import UUID
 
 from foja.cli.parser.values import cursor, natural, positive, stream
-from foja.cli.parser.verbs import Verbs, add_force
+from foja.cli.parser.verbs import Verbs, add_actor, add_force
 
 AFTER = "only events after this number or cursor"
 KEY = "the public key of the log (default: this installation's key)"
@@ -60,6 +60,7 @@ def add_chat(verbs: Verbs) -> None:
         "  ID=$(foja chat new)",
     )
     _add_say(inner)
+    _add_decide(inner)
     show = inner.add(
         "chat.show:show",
         "print a conversation in reading order",
@@ -99,9 +100,24 @@ def _add_say(verbs: Verbs) -> None:
         metavar="TEXT",
         help="the text; `-` reads stdin; a JSON object for kinds with several fields",
     )
-    say.add_argument("--as", dest="actor", metavar="ACTOR", help="the author of the event")
+    add_actor(say)
     say.add_argument("--kind", default="user_message_sent", help="the kind of the event (user_message_sent)")
     say.add_argument("--key", metavar="KEY", help="the idempotency key: a repeated call appends nothing")
+
+
+def _add_decide(verbs: Verbs) -> None:
+    decide = verbs.add(
+        "chat.say:decide",
+        "approve or deny a tool use that waits; the first decision counts",
+        '  foja chat decide ID refund-1 denied --reason "the order is older than a year"',
+    )
+    _add_conversation(decide)
+    decide.add_argument(
+        "approval", metavar="APPROVAL", help="the id of the approval, as `foja chat show` prints it"
+    )
+    decide.add_argument("decision", choices=("approved", "denied"), help="the decision")
+    decide.add_argument("--reason", help="the reason, which is recorded")
+    add_actor(decide)
 
 
 def add_log(verbs: Verbs) -> None:

@@ -41,6 +41,14 @@ create table foja.access_session (
 create index on foja.access_session (tenant, created_at);
 create index on foja.access_session (ends_at);
 
+-- The name of each person as the issuer of their tokens gives it. Events name the actor; the name is for those who read.
+create table foja.person (
+    tenant text not null check (tenant not in ('', 'system')),
+    actor text not null,
+    name text not null check (name <> ''),
+    primary key (tenant, actor)
+);
+
 -- One more for every change that ends a key or a session: processes that remember some compare it every second.
 create table foja.access_version (
     only_one boolean primary key default true check (only_one),
@@ -56,4 +64,4 @@ create table foja.system_stream (
 );
 
 select foja.restore_rows('foja.access_key', 'foja.access_secret', 'foja.access_session', 'foja.access_version',
-    'foja.system_stream');
+    'foja.system_stream', 'foja.person');

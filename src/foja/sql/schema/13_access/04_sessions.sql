@@ -31,14 +31,15 @@ end $$;
 -- with a key ends with it.
 create function foja.find_session_v1(p_hash bytea)
 returns table (session_id uuid, tenant text, actor text, scopes text[], installation boolean, seconds double precision,
-    idle double precision)
+    idle double precision, name text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.check_source('access');
     return query
     select s.session_id, s.tenant, s.actor, s.scopes, s.installation,
         extract(epoch from least(s.ends_at, k.expires_at) - clock_timestamp())::double precision,
-        extract(epoch from s.seen_at + s.idle - clock_timestamp())::double precision
+        extract(epoch from s.seen_at + s.idle - clock_timestamp())::double precision,
+        (select n.name from foja.find_names_v1(s.tenant, array[s.actor]) n)
     from foja.access_session s left join foja.access_key k on k.key_id = s.key_id
     where s.cookie_hash = p_hash and s.revoked_at is null and s.ends_at > clock_timestamp()
         and s.seen_at + s.idle > clock_timestamp() and k.revoked_at is null

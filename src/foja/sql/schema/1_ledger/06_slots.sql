@@ -88,13 +88,14 @@ begin
 end $$;
 
 -- Record the event that explains why a number holds nothing else.
-create function foja.void_slot(p_entity uuid, p_domain text, p_tenant text, p_seq bigint, p_source text, p_reason text)
-returns foja.receipt
+create function foja.void_slot(
+    p_entity uuid, p_domain text, p_tenant text, p_seq bigint, p_source text, p_reason text, p_actor text default null
+) returns foja.receipt
 language plpgsql as $$
 begin
     update foja.slot set state = 'voided' where entity_id = p_entity and seq = p_seq;
     insert into foja.voided values (p_entity, p_seq, p_tenant) on conflict do nothing;
-    return foja.record_at(foja.void_draft(p_entity, p_domain, p_tenant, p_source, p_reason), p_seq, clock_timestamp());
+    return foja.record_at(foja.void_draft(p_entity, p_domain, p_tenant, p_source, p_reason, p_actor), p_seq, clock_timestamp());
 end $$;
 
 create function foja.fill(d foja.draft, p_seq bigint, p_token uuid) returns foja.receipt
@@ -141,7 +142,8 @@ end $$;
 
 -- Give a number back. Asking twice is harmless; a filled one stays filled.
 create function foja.void(
-    p_entity uuid, p_domain text, p_tenant text, p_seq bigint, p_token uuid, p_source text, p_reason text
+    p_entity uuid, p_domain text, p_tenant text, p_seq bigint, p_token uuid, p_source text, p_reason text,
+    p_actor text default null
 ) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -152,7 +154,7 @@ begin
     if p_reason is null then
         perform foja.refuse('bad_payload', 'say why: a reason is needed');
     end if;
-    perform foja.check_size(p_reason, 1048576, 'a reason');
+    perform foja.check_size(p_reason, 1048576, 'a reason'), foja.check_size(p_actor, 1024, 'an actor');
     perform from foja.entity
     where entity_id = p_entity and domain = p_domain and tenant = p_tenant and foja.may_act_for(p_tenant)
     for no key update;
@@ -162,7 +164,7 @@ begin
     select * into held from foja.slot
     where entity_id = p_entity and seq = p_seq and token = p_token and tenant = p_tenant for update;
     if held.state = 'open' then
-        return foja.void_slot(p_entity, p_domain, p_tenant, p_seq, p_source, p_reason);
+        return foja.void_slot(p_entity, p_domain, p_tenant, p_seq, p_source, p_reason, p_actor);
     end if;
     select * into old from foja.event
     where entity_id = p_entity and seq = p_seq and tenant = p_tenant and kind = 'slot.voided';

@@ -41,9 +41,12 @@ begin
         foja.body_hash(salt, p_actor, p_payload, p_source, p_v), p_key, p_expected)::foja.draft;
 end $$;
 
-create function foja.void_draft(p_entity uuid, p_domain text, p_tenant text, p_source text, p_reason text) returns foja.draft
+create function foja.void_draft(
+    p_entity uuid, p_domain text, p_tenant text, p_source text, p_reason text, p_actor text default null
+) returns foja.draft
 language sql volatile
-return foja.new_draft(p_entity, p_domain, p_tenant, 'slot.voided', '{"reason":' || to_json(p_reason)::text || '}', p_source);
+return foja.new_draft(p_entity, p_domain, p_tenant, 'slot.voided', '{"reason":' || to_json(p_reason)::text || '}', p_source,
+    p_actor);
 
 -- The idempotency key that events of this kind always have; null if the caller may choose.
 create function foja.forced_key(p_domain text, p_kind text, p_v integer, payload jsonb) returns text

@@ -68,6 +68,7 @@ async def show(caller: Reader, page: Requested, document_id: str) -> Response:
     return page.render(
         "documents/detail.html",
         TEXTS,
+        names=await caller.names(each.actor for each in events),
         principal=caller.principal,
         view=view,
         added=added,

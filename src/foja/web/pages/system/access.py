@@ -32,15 +32,21 @@ async def show(caller: Administrator, page: Requested) -> Response:
 
 async def _page(caller: Caller, page: Page, made: ApiKey | None) -> Response:
     access, tenant = caller.ctx.app.access, _tenant(caller)
+    keys = await access.keys.list(tenant=tenant, limit=LIST_LIMIT)
+    sessions = await access.sessions.list(tenant=tenant, limit=LIST_LIMIT)
+    acts = await _acts(caller)
+    made_by = [each.created_by for each in keys]
+    actors = [*made_by, *(each.actor for each in sessions), *(each.actor for each in acts)]
     return page.render(
         "system/access.html",
         TEXTS,
         principal=caller.principal,
         scopes=[*Scope],
-        keys=await access.keys.list(tenant=tenant, limit=LIST_LIMIT),
-        sessions=await access.sessions.list(tenant=tenant, limit=LIST_LIMIT),
+        keys=keys,
+        sessions=sessions,
         webhooks=await caller.app.webhooks.list(),
-        acts=await _acts(caller),
+        acts=acts,
+        names=await caller.names(actors),
         credential=caller.grant.credential,
         made=made,
     )

@@ -32,6 +32,7 @@ TEXTS: Final[Table] = {
     ),
     "approve": ("Approve", "Aprobar"),
     "deny": ("Deny", "Denegar"),
+    "reason": ("Reason (recorded)", "Motivo (se registra)"),
     "undecided": (
         "The decision was not recorded. Try again.",
         "La decisión no se registró. Inténtelo otra vez.",

@@ -15,8 +15,8 @@ TEXTS: Final[Table] = {
     "scopes": ("Scopes", "Permisos"),
     "installation": ("All tenants", "Todos los inquilinos"),
     "actor_hint": (
-        "This name is recorded with everything that you do.",
-        "Este nombre se registra con todo lo que usted hace.",
+        "This actor is recorded with everything that you do; the name is shown beside it.",
+        "Este actor se registra con todo lo que usted hace; el nombre se muestra a su lado.",
     ),
     "scope": ("Scope", "Permiso"),
     "allows": ("Allows", "Permite"),
@@ -86,6 +86,7 @@ TEXTS: Final[Table] = {
     "key.created": ("Key created", "Clave creada"),
     "key.revoked": ("Key revoked", "Clave revocada"),
     "key.rotated": ("Key rotated", "Clave renovada"),
+    "person.named": ("Name of a person noted", "Nombre de una persona anotado"),
     "session.opened": ("Session opened", "Sesión iniciada"),
     "session.ended": ("Session ended", "Sesión terminada"),
     "session.revoked": ("Session revoked", "Sesión revocada"),
