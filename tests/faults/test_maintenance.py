@@ -200,3 +200,25 @@ async def test_an_app_that_works_for_ever_does_the_maintenance(app: App) -> None
     async with working(app.work(only=[])), asyncio.timeout(60):
         while not list((app.settings.home / "store").glob("log/*/checkpoint")):
             await asyncio.sleep(0.05)
+
+
+async def test_a_worker_publishes_what_another_process_numbered_and_could_not_publish(
+    app: App, admin: Admin
+) -> None:
+    """Numbered by a command while the store was full, it stayed unpublished until the next event came."""
+    conversation = await app.conversations.open()
+    await conversation.append("user_message_sent", {"content": "hi"})
+    async with working(app.work(only=[])), asyncio.timeout(60):
+        await _published(app)
+        with admin.transaction():  # nothing is left to number for the worker
+            thinks = "select foja.append_event(%s, 'conversation', 'thinking', '{\"content\": \"x\"}')"
+            admin.execute(thinks, [conversation.id])
+            admin.execute("set local role foja_sweeper")
+            admin.execute("select foja.seal_ready(200, 200)")
+            assert admin.execute("select foja.number_pending(1, 200)").fetchone() == (1,)
+        await _published(app)
+
+
+async def _published(app: App) -> None:
+    while (await app.sequencer.current()).size == 0 or await app.sequencer.is_behind():
+        await asyncio.sleep(0.05)

@@ -94,6 +94,12 @@ class Sequencer:
         assert row is not None
         return OpenLog(*row)
 
+    async def is_behind(self) -> bool:
+        """Return whether the open log has leaves that no published checkpoint covers."""
+        current = await self.current()
+        known = await self._database.row(sql.query("last_published"), origin=current.origin)
+        return current.size > (known[0] if known else 0)
+
     async def restart(self) -> OpenLog:
         """Close the log at its last proven size and open one that names the old head."""
         old = await self.current()

@@ -44,7 +44,7 @@ class Maintenance:
         self._report, self._looked_at = report, float("-inf")
         self._sequencer, self._every, self._chores = sequencer, checkpoint_seconds, chores
         self._afterwards, self._beside, self._lease = afterwards, beside, lease
-        self._checked = False
+        self._checked, self._pending = False, True
 
     async def run(self, *, until_idle: bool = False) -> None:
         """Work for ever, or with `until_idle`, until there is nothing to do now."""
@@ -71,14 +71,14 @@ class Maintenance:
     def _log(self) -> Chore:
         """Return the chore that numbers, and publishes at the set interval."""
         clock = asyncio.get_running_loop().time
-        due, pending = clock(), True
+        due = clock()
 
         async def number_and_publish() -> int:
-            nonlocal due, pending
+            nonlocal due
             done = await self._number()
-            pending = pending or done > 0
-            if pending and clock() >= due:
-                pending, due = await self._publish(), clock() + self._every
+            self._pending = self._pending or done > 0
+            if self._pending and clock() >= due:
+                self._pending, due = await self._publish(), clock() + self._every
             return done
 
         return number_and_publish
@@ -140,12 +140,16 @@ class Maintenance:
             raise
 
     async def _look(self) -> None:
-        """Report how the log does, once a second: one that is halted takes no number and raises nothing."""
+        """Report how the log does, once a second: one that is halted takes no number and raises nothing.
+
+        What another process numbered and could not publish is published here.
+        """
         now = asyncio.get_running_loop().time()
         if now < self._looked_at + LOOK_SECONDS:
             return
         self._looked_at = now
         halted = (await self._sequencer.current()).halted
+        self._pending = self._pending or (not halted and await self._sequencer.is_behind())
         self._report(LogHalted(f"the log is halted: {halted}") if halted else None)
 
 
