@@ -98,7 +98,11 @@ def content_of(size: int) -> bytes:
 
 
 def listed(count: int) -> object:
-    seals = [name for number in range(count) for name in names.seal_names(number)]
+    seals = [
+        name
+        for number in range(count)
+        for name in (names.renewed_names(number) if number else names.seal_names(0))
+    ]
     parts = [part(names.MIMETYPE, names.MEDIA_TYPE), *(part(name, b"") for name in seals)]
     return files.open_files(io.BytesIO(b"".join(write(parts))))
 
