@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from foja.core.bundle.evidence_record import BLINDING_BYTES
 from foja.core.proof import HEADER as LOG_PROOF
+from foja.core.proof import RECEIPT
 from foja.errors import NotCanonical
 from foja.judge.trust import Trust
 from foja.proofs.budget import Budget
@@ -22,6 +23,7 @@ _STARTS = {
     b"\x00OpenTimestamps\x00": "bitcoin",
     b"\x30": "tsa",
     LOG_PROOF.encode(): LEDGER,
+    RECEIPT: LEDGER,
     b"PK\x03\x04": "container",
 }
 _JSON = {b"application/vnd.dev.sigstore.bundle": "rekor", b'"foja/evm/v1"': "evm"}
@@ -32,6 +34,7 @@ _NAMES = {
     ".ots": "bitcoin",
     ".evm.json": "evm",
     ".tlog-proof": LEDGER,
+    ".cose": LEDGER,
     ".sigstore": "rekor",
     ".sigstore.json": "rekor",
     ".rekor.json": "rekor",
