@@ -58,7 +58,7 @@ def stamp_batch(
     tree = build_tree(list(map(group_hash, digests, blindings, others)))
     token = stamper.token(tree.root)
     parts = zip(digests, blindings, tree.paths, others, strict=True)
-    return [Stamped(*each, token, tree.root, more) for *each, more in parts]
+    return [Stamped(digest, blinding, path, token, tree.root, more) for digest, blinding, path, more in parts]
 
 
 @dataclass(frozen=True)

@@ -61,15 +61,17 @@ def find_receipt(data: bytes, entries: Iterable[bytes], trust: Trust, name: str)
     except (Tampered, Refused) as error:
         raise BadBundle("INCLUSION_INVALID", f"{name}: {error}") from None
     named = [each for each in trust.logs if key_name(each) == receipt.key]
+    checkpoint = found[0]
     for verifier in named:
-        checkpoint = next((each for each in found if receipt.is_signed_by(verifier, each.root)), None)
-        if checkpoint is None:
+        signed = [each for each in found if receipt.is_signed_by(verifier, each.root)]
+        if not signed:
             raise BadBundle("CHECKPOINT_UNSIGNED", f"{name}: {verifier.name} did not sign it for this entry")
+        checkpoint = signed[0]
         if not verifier.signs_for(receipt.origin):
             raise _of_another_log(verifier, receipt.origin)
     signer = named[0].vkey() if named else None
     place = Proof(receipt.index, receipt.path, "")
-    return Inclusion(place, checkpoint if named else found[0], signer, key=receipt.key)
+    return Inclusion(place, checkpoint, signer, key=receipt.key)
 
 
 def _check_included(entries: Iterable[bytes], proof: Proof, checkpoint: Checkpoint) -> None:
