@@ -20,7 +20,7 @@ from foja.core.event import FIRST, LAST, is_in_calendar
 from foja.core.fields import many
 from foja.errors import Refused, Tampered
 from foja.judge.detached import Detached, judge_detached
-from foja.judge.proof import MAX_BYTES, UNEXPECTED, not_judged, other_algorithm
+from foja.judge.proof import MAX_BYTES, UNEXPECTED, not_judged, other_algorithms
 from foja.judge.report import Report, Subject
 from foja.judge.trust import Trust
 from foja.judge.trust_parser import read
@@ -108,7 +108,7 @@ def _judge(
         return _judge_proof_file(file, subject, proofs, trust, at)
     if _lists_evidence(file) and (_has_type(file, MEDIA_TYPE) or (not proofs and starts_like_zip(file))):
         return _with_detached(_judge_bundle(file, subject, trust, at), file, proofs, trust)
-    digests = _digests_of(file, {other_algorithm(each.data) for each in proofs})
+    digests = _digests_of(file, set[str]().union(*(other_algorithms(each.data) for each in proofs)))
     whole = Subject(digests["sha256"], subject.name)
     bundles = [each for each in proofs if each.is_bundle]
     if len(bundles) == 1 and subject.sha256 in (None, whole.sha256):
@@ -169,9 +169,9 @@ def _judge_bundle(file: BinaryIO, subject: Subject, trust: Trust, at: datetime) 
     return judge_bundle(file, BundleRequest(trust, at, subject.sha256, subject.name))
 
 
-def _digests_of(file: BinaryIO, others: set[str | None]) -> dict[str, bytes]:
+def _digests_of(file: BinaryIO, others: set[str]) -> dict[str, bytes]:
     """Return the digests of a file of any size, read once, in chunks."""
-    hashes = {name: hashlib.new(name) for name in {"sha256", *others} if name}
+    hashes = {name: hashlib.new(name) for name in {"sha256", *others}}
     file.seek(0)
     while chunk := file.read(_CHUNK_BYTES):
         for each in hashes.values():

@@ -99,12 +99,12 @@ async def test_openssl_verifies_the_token_in_a_bundle_over_its_root(bulk: App, t
     with zipfile.ZipFile(io.BytesIO(await bulk.documents.bundle(document))) as other:
         assert other.testzip() is None
         other.extractall(tmp_path)
-    for paths, about in (
+    for paths, *about in (
         (names.record_names(1), "document/0.txt"),
-        (names.SEAL_RECORD, names.ASIC_MANIFEST),
+        (names.SEAL_RECORD, "document/0.txt", names.ASIC_MANIFEST),
     ):
         record = read_record((tmp_path / paths.record).read_bytes())
-        own = {sha256((tmp_path / name).read_bytes()).digest() for name in (about, paths.blinding)}
+        own = {sha256((tmp_path / name).read_bytes()).digest() for name in (*about, paths.blinding)}
         assert set(record.lists[0]) == own
         (tmp_path / "token.der").write_bytes(record.token)
         asked = ["-digest", root_of(record.lists).hex(), "-token_in", "-in", "token.der"]
@@ -173,9 +173,9 @@ async def test_a_seal_is_judged_as_a_loose_file(bulk: App, tmp_path: Path) -> No
     with zipfile.ZipFile(io.BytesIO(await bulk.documents.bundle(document))) as opened:
         opened.extractall(tmp_path)
     paths = names.SEAL_RECORD
-    proofs = [tmp_path / paths.record, tmp_path / paths.blinding]
-    report = foja.verify(tmp_path / names.ASIC_MANIFEST, [tmp_path / "root.pem"], proofs=proofs)
-    assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
+    for subject in (names.ASIC_MANIFEST, "document/0.txt"):
+        report = foja.verify(tmp_path / subject, [tmp_path / "root.pem"], proofs=[tmp_path / paths.record])
+        assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
 
 
 async def test_large_documents_share_no_token_beyond_a_limit(

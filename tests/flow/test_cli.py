@@ -303,6 +303,22 @@ def test_a_proof_is_verified_without_database_or_settings(
 
 
 @pytest.mark.usefixtures("published_events")
+def test_a_receipt_is_verified_by_foja_and_by_scitt_cose(run: Run, tmp_path: Path) -> None:
+    receipt, event, key = tmp_path / "a.cose", tmp_path / "a.event.json", tmp_path / "foja.vkey"
+    written = run("log", "receipt", ID, 3, "-o", receipt, "--json").document
+    assert (written["receipt"], written["event"]) == (str(receipt), str(event))
+    key.write_text(run("log", "key").out)
+    assert run("verify", event, "--proof", receipt, "--trust", key).code == 0
+    (tmp_path / "log.pem").write_text(run("log", "key", "--pem").out)
+    words = ["--receipt", receipt, "--receipt-log-pubkey", tmp_path / "log.pem"]
+    tool = Path(sys.executable).with_name("scitt-cose")
+    for entry, code in ((written["entry"], 0), ("00", 1)):
+        ran = subprocess.run([tool, *words, "--leaf-entry-hex", entry], capture_output=True, check=False)
+        assert ran.returncode == code, ran.stdout
+    check_refused(run("log", "receipt", ID, 99, "-o", tmp_path / "b.cose"), 1, "has no event 99")
+
+
+@pytest.mark.usefixtures("published_events")
 def test_an_exported_history_is_verified_without_the_database(run: Run, tmp_path: Path) -> None:
     export, key = tmp_path / "history.jsonl", tmp_path / "foja.vkey"
     exported = run("log", "export", ID, "-o", export)

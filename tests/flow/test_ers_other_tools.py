@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+import foja
 from foja.core.bundle import names
 from foja.core.bundle.evidence_record import encode
+from foja.embedded.tsa.issuer import new_root
+from foja.judge.render import as_text
+from foja.judge.report import Verdict
 from foja.proofs import tsa
+from foja.proofs.der import integer, sequence
 from foja.proofs.ers import judge, read_record, root_of
+from foja.proofs.tsa.oids import IDENTIFIERS
 from tests.flow.bouncy_castle import run_java
 from tests.rules.batches import Stamped, seal_batch, stamp_batch
 from tests.rules.bundles import NOW, Scene, Stamper
@@ -68,11 +75,13 @@ def test_the_page_says_how_to_check_a_record_without_foja(tmp_path: Path) -> Non
 
 @pytest.mark.long
 def test_bouncy_castle_agrees_on_every_seal_of_a_batch(tmp_path: Path) -> None:
-    """The data of such a record is the list of files of a bundle."""
+    """The data of such a record is the list of files of a bundle, with its blinding and the document."""
     scene = Scene()
     bundles = [scene.contents(text).parts() for text in documents(5)]
     sealed = seal_batch(scene.stamper, bundles)
     batch = [one.stamped for one in sealed]
+    for number, text in enumerate(documents(5)):
+        (tmp_path / f"{number}.more").write_bytes(text)
     write(tmp_path, [one.listed for one in sealed], batch, [one.record for one in batch])
     assert run_java("check", tmp_path) == [f"ok {int.from_bytes(one.root):x}" for one in batch]
     moved = [batch[-1], *batch[:-1]]
@@ -124,3 +133,32 @@ def test_a_record_that_bouncy_castle_makes_is_judged(tmp_path: Path) -> None:
     for one in batch:
         verified = [judge(record, one.digest, terms, group=one.group).verified for record in made]
         assert verified.count(True) == 1
+
+
+def renew(folder: Path, stamper: Stamper, ask: str, finish: str, days: int) -> bytes:
+    """Return the record in a folder after Bouncy Castle renewed it with a reply of this authority."""
+    run_java(ask, folder)
+    asked = tsa.read_request((folder / "request.tsq").read_bytes())
+    reply = stamper.reply(asked.imprint, NOW + timedelta(days=days), asked.algorithm)
+    (folder / "reply.tsr").write_bytes(reply)
+    run_java(finish, folder)
+    return (folder / "0.ers").read_bytes()
+
+
+@pytest.mark.long
+def test_renewals_by_bouncy_castle_are_judged(tmp_path: Path) -> None:
+    """A single hash, then its token again, then document and chains by SHA-512."""
+    stamper, younger = Stamper(), Stamper(new_root(NOW + timedelta(days=300)))
+    [text, *_] = documents(1)
+    (tmp_path / "0.doc").write_bytes(text)
+    token = stamper.token(sha256(text).digest())
+    alone = sequence(IDENTIFIERS["sha256"]), sequence(sequence(sequence(token)))
+    (tmp_path / "0.ers").write_bytes(sequence(integer(1), *alone))
+    trust, after = [stamper.root.pem, younger.root.pem], stamper.root.certificate.not_valid_after_utc
+    stamped = renew(tmp_path, younger, "ask-again", "stamp-again", 300)
+    hashed = renew(tmp_path, younger, "ask-sha512", "hash-again", 310)
+    for data in (stamped, hashed):
+        report = foja.verify(text, trust, after + timedelta(days=1), proofs=[data])
+        assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
+        changed = foja.verify(b"other", trust, after + timedelta(days=1), proofs=[data])
+        assert changed.verdict is Verdict.TOTAL_FAILED

@@ -47,6 +47,10 @@ def writers(document: str, folder: Path) -> dict[str, tuple[list[object], list[P
         ),
         "checkpoint": (["log", "checkpoint", "-o", paths["a.checkpoint"]], [paths["a.checkpoint"]]),
         "prove": (["log", "prove", document, 0, "-o", proof], [proof, event]),
+        "receipt": (
+            ["log", "receipt", document, 0, "-o", folder / "r.cose"],
+            [folder / "r.cose", folder / "r.event.json"],
+        ),
         "event": (["log", "prove", document, 0, "--event", event], [event]),
         "root": (["tsa", "root", "-o", paths["a.pem"]], [paths["a.pem"]]),
         "keys": (["keys", "export", "-o", folder / "k.pem"], [folder / "k.pem"]),

@@ -24,10 +24,11 @@ class Stamped:
     path: bytes
     token: bytes
     root: bytes
+    others: Sequence[bytes] = ()
 
     @property
     def lists(self) -> list[list[bytes]]:
-        return lists_of(self.digest, self.blinding, self.path)
+        return lists_of(self.digest, self.blinding, self.path, self.others)
 
     @property
     def record(self) -> bytes:
@@ -35,7 +36,7 @@ class Stamped:
 
     @property
     def group(self) -> list[bytes]:
-        return [sha256(self.blinding).digest()]
+        return [sha256(self.blinding).digest(), *self.others]
 
     def payload(self) -> dict[str, Json]:
         """Return the fields of `tsa.confirmed`."""
@@ -48,13 +49,16 @@ class Stamped:
         }
 
 
-def stamp_batch(stamper: Stamper, digests: Sequence[bytes]) -> list[Stamped]:
+def stamp_batch(
+    stamper: Stamper, digests: Sequence[bytes], others: Sequence[Sequence[bytes]] = ()
+) -> list[Stamped]:
     """Return these digests under one token; blindings are derived, so that a test can be repeated."""
     blindings = [sha256(b"blinding" + each).digest() for each in digests]
-    tree = build_tree(list(map(group_hash, digests, blindings)))
+    others = others or [()] * len(digests)
+    tree = build_tree(list(map(group_hash, digests, blindings, others)))
     token = stamper.token(tree.root)
-    parts = zip(digests, blindings, tree.paths, strict=True)
-    return [Stamped(*each, token, tree.root) for each in parts]
+    parts = zip(digests, blindings, tree.paths, others, strict=True)
+    return [Stamped(digest, blinding, path, token, tree.root, more) for digest, blinding, path, more in parts]
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,8 @@ class SealedParts:
 def seal_batch(stamper: Stamper, bundles: Sequence[list[Part]]) -> list[SealedParts]:
     """Return these bundles, each of which is its files up to the list, sealed under one token."""
     lists = [assembly.listing(parts, in_a_batch=True) for parts in bundles]
-    stamped = stamp_batch(stamper, [sha256(each).digest() for each in lists])
+    documents = list(map(assembly.documents_in, bundles))
+    stamped = stamp_batch(stamper, [sha256(each).digest() for each in lists], documents)
     return [SealedParts(*each) for each in zip(bundles, lists, stamped, strict=True)]
 
 

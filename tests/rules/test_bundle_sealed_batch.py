@@ -92,7 +92,9 @@ def test_the_lists_are_those_of_the_standard() -> None:
         assert root.xpath("asic:SigReference/@URI", namespaces=spaces) == [PATHS.record]
         assert root.xpath("asic:SigReference/@MimeType", namespaces=spaces) == []
     listed = root.xpath("asic:DataObjectReference/@URI", namespaces=spaces)
-    assert listed == [names.ASIC_MANIFEST, PATHS.blinding]
+    assert listed == ["document/a.txt", names.ASIC_MANIFEST, PATHS.blinding]  # EU DSS counts these files
+    types = root.xpath("asic:DataObjectReference/@MimeType", namespaces=spaces)
+    assert types == ["text/plain", "text/xml", "application/octet-stream"]
     digests = [sha256(container.read(name)).digest() for name in listed]
     values = root.xpath("asic:DataObjectReference/ds:DigestValue/text()", namespaces=spaces)
     assert values == [b64encode(each).decode() for each in digests]
@@ -173,6 +175,10 @@ RECORDS: dict[str, tuple[bytes, Reason]] = {
     "that is empty": (b"", Reason.MALFORMED),
     "of another version": (STAMPED.record.replace(b"\x02\x01\x01", b"\x02\x01\x02", 1), Reason.NON_CANONICAL),
     "of another version, and nothing else": (b"\x30\x03\x02\x01\x02", Reason.NON_CANONICAL),
+    "that is not about the document": (
+        encode([sorted(each for each in STAMPED.lists[0] if each != PLAIN[1].sha256)], STAMPED.token),
+        Reason.GROUP_MISMATCH,
+    ),
     "of a single hash": (encode([[STAMPED.digest]], STAMPED.token), Reason.NON_CANONICAL),
 }
 
@@ -330,3 +336,13 @@ def test_the_frozen_bundle_is_read_and_passes() -> None:
     report = foja.verify(FROZEN / "sealed.asice", [FROZEN / "sealed_trust.txt"], AT)
     assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
     assert finding(report, "seal").name == PATHS.record
+
+
+def test_a_bundle_without_its_document_has_a_record_without_it() -> None:
+    """The record of a seal names only files that are in the bundle."""
+    contents = SCENE.contents()
+    left_out = replace(contents, manifest=replace(contents.manifest, document=None), document=None)
+    own, *_ = seal_batch(SCENE.stamper, [left_out.parts(), *OTHERS])
+    report = judged(own.files)
+    assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
+    assert b"document/" not in open_container(io.BytesIO(b"".join(write(own.files)))).read(PATHS.listing)

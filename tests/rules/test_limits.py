@@ -44,6 +44,7 @@ from foja.proofs.rekor import bundle as sigstore
 from foja.proofs.signatures import Signature, check, jws
 from foja.proofs.signatures import signer as document_signer
 from foja.proofs.tsa import Terms, certificate, chain, cms, judge, revocation, signature, token, trusted
+from foja.proofs.tsa.oids import IDENTIFIERS
 from tests.rules import blocks, sigstores
 from tests.rules.authorities import Certified, Recipe, certify, reply, root, rsa_key, signer
 from tests.rules.bundles import NOW, Scene
@@ -98,7 +99,11 @@ def content_of(size: int) -> bytes:
 
 
 def listed(count: int) -> object:
-    seals = [name for number in range(count) for name in names.seal_names(number)]
+    seals = [
+        name
+        for number in range(count)
+        for name in (names.renewed_names(number) if number else names.seal_names(0))
+    ]
     parts = [part(names.MIMETYPE, names.MEDIA_TYPE), *(part(name, b"") for name in seals)]
     return files.open_files(io.BytesIO(b"".join(write(parts))))
 
@@ -106,6 +111,14 @@ def listed(count: int) -> object:
 def required(count: int) -> object:
     document = json.loads(SCENE.contents().manifest.encode())
     return manifest.decode(canonical.canonical({**document, "required_evidence": ["tsa"] * count}))
+
+
+def stamped_again(count: int) -> object:
+    """Return an evidence record with this many timestamps."""
+    stamps = sequence(element(tagged(0), DerReader(IDENTIFIERS["sha256"]).take(0x30)), sequence(oid("1.2")))
+    return record.read_record(
+        sequence(integer(1), sequence(IDENTIFIERS["sha256"]), sequence(sequence(stamps * count)))
+    )
 
 
 def signed_note(count: int) -> object:
@@ -299,6 +312,11 @@ LIMITS: dict[str, Limit] = {
     "token: steps to find a chain": Limit(chain.MAX_STEPS, many_steps, "too complex"),
     "evidence record: bytes": Limit(
         record.MAX_BYTES, lambda n: ers.judge(bytes(n), DIGEST, Terms(())).finding, "are read"
+    ),
+    "evidence record: timestamps": Limit(
+        record.MAX_STAMPS,
+        stamped_again,
+        "more than 32 timestamps",
     ),
     "evidence record: lists of hashes": Limit(
         MAX_LISTS,

@@ -123,10 +123,15 @@ def consistency_proof(old_size: int, new_size: int, hash_at: HashAt) -> list[byt
 def check_inclusion(leaf_hash: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes) -> None:
     """Raise `Tampered` unless this leaf is number `index` under this root."""
     _check_lengths(leaf_hash, root)
+    _check_equal("inclusion: the root", root_above(leaf_hash, index, size, proof), root)
+
+
+def root_above(leaf_hash: bytes, index: int, size: int, proof: Sequence[bytes]) -> bytes:
+    """Return the root that an inclusion proof leads to."""
     digest = leaf_hash
     for sibling, is_left in inclusion_steps(index, size, proof):
         digest = node_hash(sibling, digest) if is_left else node_hash(digest, sibling)
-    _check_equal("inclusion: the root", digest, root)
+    return digest
 
 
 def inclusion_steps(index: int, size: int, proof: Sequence[bytes]) -> Iterator[tuple[bytes, bool]]:

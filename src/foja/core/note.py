@@ -17,6 +17,7 @@ from typing import ClassVar, Self
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from foja.errors import Refused, Tampered
 
@@ -76,6 +77,11 @@ class Verifier:
     def vkey(self) -> str:
         """Return the key as text, to be published."""
         return f"{self.name}+{self.key_id.hex()}+{_text64(self.ALGORITHM + self.public_key)}"
+
+    def pem(self) -> str:
+        """Return the key as PEM (SubjectPublicKeyInfo), for tools that do not read notes."""
+        key = Ed25519PublicKey.from_public_bytes(self.public_key)
+        return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
     def signs_for(self, origin: str) -> bool:
         """Return whether this is the key of the log with this origin: its name, or a restart of it."""

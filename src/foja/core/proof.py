@@ -12,6 +12,7 @@ from foja.core.note import Checkpoint, Verifier, from_base64, open_note, parse_c
 from foja.errors import Tampered
 
 HEADER = "c2sp.org/tlog-proof@v1"
+RECEIPT = b"\xd2\x84"  # how the other form of a proof begins: a COSE receipt (`foja.proofs.cose`)
 MAX_BYTES, MAX_HASHES = 64 << 10, 64
 _INDEX = re.compile("index (0|[1-9][0-9]{0,18})")
 

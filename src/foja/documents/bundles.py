@@ -111,8 +111,8 @@ class Bundles:
     async def renew(self, source: BinaryIO, target: BinaryIO) -> Timestamp:
         """Write a container again, with one more token over everything in it."""
         container = open_container(source)
-        parts = await asyncio.to_thread(_parts, container)
         number = sum(map(names.is_seal_list, container.names))
+        parts = await asyncio.to_thread(_parts, container, number)
         listed = assembly.listing(parts, number)
         found = await stamp_listing(self._stamper, listed)
         sealed = assembly.seal(parts, found.token, number, listed=listed)
@@ -282,5 +282,8 @@ def _pieces(spool: BinaryIO) -> Iterator[bytes]:
         yield piece
 
 
-def _parts(container: Container) -> list[Part]:
-    return [measured(name, lambda name=name: container.chunks(name)) for name in container.names]  # type: ignore[misc]
+def _parts(container: Container, renewals: int) -> list[Part]:
+    return [
+        measured(names.renewed_name(name, renewals), lambda name=name: container.chunks(name))  # type: ignore[misc]
+        for name in container.names
+    ]

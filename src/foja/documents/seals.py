@@ -30,16 +30,17 @@ async def seal_alone(stamper: Stamper, bundle: Unsealed) -> Sealed:
 async def seal_together(stamper: Stamper, bundles: Sequence[Unsealed]) -> list[Sealed]:
     """Return these bundles under one token, each with an evidence record, or raise `Unstamped`.
 
-    A leaf is the digest of a list and that of its own random file, so that no bundle shows that of another.
+    A leaf is about a list, its own random file and the document, so that no bundle shows that of another.
     """
     if len(bundles) == 1:
         return [await seal_alone(stamper, bundles[0])]
     lists = [assembly.listing(each.parts, in_a_batch=True) for each in bundles]
     digests = [sha256(each).digest() for each in lists]
     blindings = [secrets.token_bytes(BLINDING_BYTES) for _ in bundles]
-    tree = build_tree(list(map(group_hash, digests, blindings)))
+    documents = [assembly.documents_in(each.parts) for each in bundles]
+    tree = build_tree(list(map(group_hash, digests, blindings, documents)))
     found = _confirmed(without_large(await stamper.stamp(tree.root)))
-    records = [encode(each, found.token) for each in map(lists_of, digests, blindings, tree.paths)]
+    records = [encode(each, found.token) for each in map(lists_of, digests, blindings, tree.paths, documents)]
     parts = map(assembly.seal_in_a_batch, (each.parts for each in bundles), lists, blindings, records)
     return [bundle.sealed(own, found) for bundle, own in zip(bundles, parts, strict=True)]
 

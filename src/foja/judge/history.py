@@ -7,7 +7,7 @@ computed for every domain of Foja, and the log holds only the right one. The dom
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,13 +20,22 @@ from foja.core.bundle import history
 from foja.core.canonical import Json, parse
 from foja.core.chain import genesis, leaf_entry
 from foja.core.excerpt import Excerpt, moment, parse_excerpt
+from foja.core.proof import RECEIPT
 from foja.core.registry import BODY_ERASED, RESERVED
 from foja.documents.model.events import DOCUMENT
 from foja.errors import BadBundle, NotCanonical, Tampered
 from foja.images.model.events import IMAGE
 from foja.judge.contents import ContentsReader, contents_of
 from foja.judge.cosigners import count_cosigners
-from foja.judge.inclusion import NOT_CHECKED, Inclusion, find_inclusion, log_item, refusal, unsigned
+from foja.judge.inclusion import (
+    NOT_CHECKED,
+    Inclusion,
+    find_inclusion,
+    find_receipt,
+    log_item,
+    refusal,
+    unsigned,
+)
 from foja.judge.trust import Trust
 from foja.proofs.contents import Contents
 from foja.proofs.finding import Finding, Reason, ShownEvent, Status
@@ -103,7 +112,7 @@ def check_event(
         return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.TOO_LARGE, detail)
     try:
         excerpt = parse_excerpt(event)
-        inclusion = find_inclusion(proof, [excerpt.check()], trust, "the log proof")
+        inclusion = _find_inclusion(proof, [excerpt.check()], trust)
     except BadBundle as error:
         return refusal(EVIDENCE, error)
     except Tampered as error:
@@ -138,7 +147,7 @@ def check_history(
             detail = "the history does not name its domain, and it is not one of Foja; name it with --domain"
             return Finding(EVIDENCE, Status.INDETERMINATE, Reason.UNKNOWN_DOMAIN, detail)
         ends = [leaf_entry(summary.entity_id, summary.events - 1, head) for head in summary.heads.values()]
-        inclusion = find_inclusion(proof, ends, trust, "the log proof")
+        inclusion = _find_inclusion(proof, ends, trust)
     except BadBundle as error:
         return _refusal(error, summary)
     what = f"{summary.events} events of {summary.entity_id} without a gap; the last is"
@@ -217,6 +226,11 @@ def _entity_id(line: bytes) -> UUID:
         return UUID(str(event.get("entity_id") if isinstance(event, dict) else None))
     except (NotCanonical, ValueError) as error:
         raise BadBundle("MALFORMED", f"line 0 of the history is not an event ({error})") from None
+
+
+def _find_inclusion(proof: bytes, entries: Sequence[bytes], trust: Trust) -> Inclusion:
+    find = find_receipt if proof.startswith(RECEIPT) else find_inclusion
+    return find(proof, entries, trust, "the log proof")
 
 
 def _finding(what: str, inclusion: Inclusion, not_checked: tuple[str, ...]) -> Finding:

@@ -28,6 +28,7 @@ class Inclusion:
     checkpoint: Checkpoint
     signer: str | None
     cosignatures: tuple[Cosignature, ...] = ()  # of trusted cosigners, each once
+    key: str = ""  # the key that a receipt names; empty if the proof has a note
 
 
 def find_inclusion(data: bytes, entries: Iterable[bytes], trust: Trust, name: str) -> Inclusion:
@@ -45,6 +46,32 @@ def find_inclusion(data: bytes, entries: Iterable[bytes], trust: Trust, name: st
     except (Tampered, Refused) as error:
         raise BadBundle("INCLUSION_INVALID", f"{name}: {error}") from None
     return Inclusion(proof, checkpoint, signer, cosignatures)
+
+
+def find_receipt(data: bytes, entries: Iterable[bytes], trust: Trust, name: str) -> Inclusion:
+    """Return the position of one of these entries by a COSE receipt, or raise `BadBundle`.
+
+    A receipt holds no root: only the right entry leads to the one that was signed.
+    """
+    from foja.proofs.cose.receipt import key_name, read_receipt  # late: few proofs are receipts
+
+    try:
+        receipt = read_receipt(data)
+        found = [receipt.check(each) for each in entries]
+    except (Tampered, Refused) as error:
+        raise BadBundle("INCLUSION_INVALID", f"{name}: {error}") from None
+    named = [each for each in trust.logs if key_name(each) == receipt.key]
+    checkpoint = found[0]
+    for verifier in named:
+        signed = [each for each in found if receipt.is_signed_by(verifier, each.root)]
+        if not signed:
+            raise BadBundle("CHECKPOINT_UNSIGNED", f"{name}: {verifier.name} did not sign it for this entry")
+        checkpoint = signed[0]
+        if not verifier.signs_for(receipt.origin):
+            raise _of_another_log(verifier, receipt.origin)
+    signer = named[0].vkey() if named else None
+    place = Proof(receipt.index, receipt.path, "")
+    return Inclusion(place, checkpoint, signer, key=receipt.key)
 
 
 def _check_included(entries: Iterable[bytes], proof: Proof, checkpoint: Checkpoint) -> None:
@@ -74,9 +101,13 @@ def _signer(note: str, verifiers: Iterable[Verifier], origin: str) -> str | None
                 "CHECKPOINT_UNSIGNED", f"the signature of {verifier.name} does not match the checkpoint"
             )
         if verifier and not verifier.signs_for(origin):
-            detail = f"the key of {verifier.name} signed a checkpoint of another log, {origin[:80]!a}"
-            raise BadBundle("CHECKPOINT_UNSIGNED", detail)
+            raise _of_another_log(verifier, origin)
     return next((verifier.vkey() for verifier, _ in found if verifier), None)
+
+
+def _of_another_log(verifier: Verifier, origin: str) -> BadBundle:
+    detail = f"the key of {verifier.name} signed a checkpoint of another log, {origin[:80]!a}"
+    return BadBundle("CHECKPOINT_UNSIGNED", detail)
 
 
 def _cosignatures(note: str, trust: Trust) -> tuple[Cosignature, ...]:
@@ -126,8 +157,10 @@ def deny_own_word(evidence: Sequence[Finding], trust: Trust) -> tuple[Finding, .
 
 def unsigned(inclusion: Inclusion) -> Finding:
     """Return the finding about an inclusion that no trusted key signed."""
-    origin, signatures = inclusion.checkpoint.origin, split_note(inclusion.proof.note)[1]
-    keys = dict.fromkeys(f"{each.name}+{each.key_id.hex()}" for each in signatures)
+    origin, keys = inclusion.checkpoint.origin, {inclusion.key: None}
+    if not inclusion.key:
+        signatures = split_note(inclusion.proof.note)[1]
+        keys = dict.fromkeys(f"{each.name}+{each.key_id.hex()}" for each in signatures)
     missing = tuple(TrustItem("log", origin, key) for key in [*keys][:_KEYS_NAMED])
     detail = f"no key you trust signed the log {origin}"
     return Finding("ledger", Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail, missing=missing)

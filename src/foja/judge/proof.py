@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from foja.core.bundle.evidence_record import BLINDING_BYTES
 from foja.core.proof import HEADER as LOG_PROOF
+from foja.core.proof import RECEIPT
 from foja.errors import NotCanonical
 from foja.judge.trust import Trust
 from foja.proofs.budget import Budget
@@ -22,6 +23,7 @@ _STARTS = {
     b"\x00OpenTimestamps\x00": "bitcoin",
     b"\x30": "tsa",
     LOG_PROOF.encode(): LEDGER,
+    RECEIPT: LEDGER,
     b"PK\x03\x04": "container",
 }
 _JSON = {b"application/vnd.dev.sigstore.bundle": "rekor", b'"foja/evm/v1"': "evm"}
@@ -32,6 +34,7 @@ _NAMES = {
     ".ots": "bitcoin",
     ".evm.json": "evm",
     ".tlog-proof": LEDGER,
+    ".cose": LEDGER,
     ".sigstore": "rekor",
     ".sigstore.json": "rekor",
     ".rekor.json": "rekor",
@@ -105,15 +108,18 @@ def not_judged(evidence: str, error: Exception) -> Finding:
     return Finding(evidence, Status.UNSUPPORTED, Reason.NOT_JUDGED, detail)
 
 
-def other_algorithm(data: bytes) -> str | None:
-    """Return the hash algorithm of a timestamp if it is supported and not SHA-256, else None."""
-    if kind_of(data) != "tsa":
-        return None
+def other_algorithms(data: bytes) -> set[str]:
+    """Return the hash algorithms of a timestamp or an evidence record that are supported, without SHA-256."""
+    if kind_of(data) != "tsa" or len(data) > LARGEST["tsa"]:
+        return set()
+    from foja.proofs.ers import algorithms_of, is_record
     from foja.proofs.tsa import judge
     from foja.proofs.tsa.check import Terms
 
+    if is_record(data):
+        return {*algorithms_of(data)} & {*_OTHERS}
     stamp = judge(data, b"", Terms(roots=())).stamp
-    return stamp.algorithm if stamp and stamp.algorithm in _OTHERS else None
+    return {stamp.algorithm or ""} & {*_OTHERS} if stamp else set()
 
 
 def _not_after(finding: Finding, at: datetime) -> Finding:
@@ -135,7 +141,8 @@ def _check_tsa(data: bytes, request: ProofRequest) -> Finding:
 
     terms = replace(terms_of(request.trust, request.at), nonce=request.nonce, budget=request.budget)
     if is_record(data) or request.group is not None:
-        return judge_record(data, request.sha256, terms, group=request.group).finding
+        found = judge_record(data, request.sha256, terms, group=request.group, digests=request.digests)
+        return found.finding
     checked = judge(data, request.sha256, terms)
     used, reason = checked.stamp.algorithm if checked.stamp else None, checked.finding.reason
     if reason is not Reason.IMPRINT_ALGORITHM or request.digests is None or used not in _OTHERS:

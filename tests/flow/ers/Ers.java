@@ -9,6 +9,7 @@ import org.bouncycastle.cms.jcajce.JcaSimpleSignerInfoVerifierBuilder;
 import org.bouncycastle.jce.provider.BouncyCastleProvider;
 import org.bouncycastle.asn1.x509.AlgorithmIdentifier;
 import org.bouncycastle.asn1.nist.NISTObjectIdentifiers;
+import org.bouncycastle.operator.DigestCalculator;
 import org.bouncycastle.operator.DigestCalculatorProvider;
 import org.bouncycastle.operator.jcajce.JcaDigestCalculatorProviderBuilder;
 import org.bouncycastle.tsp.TimeStampRequestGenerator;
@@ -20,7 +21,7 @@ import org.bouncycastle.tsp.ers.ERSDataGroup;
 import org.bouncycastle.tsp.ers.ERSEvidenceRecord;
 import org.bouncycastle.tsp.ers.ERSEvidenceRecordGenerator;
 
-/** Evidence records by Bouncy Castle: `check FOLDER`, `ask FOLDER`, `make FOLDER` on files N.ers, N.doc, N.blinding. */
+/** Evidence records by Bouncy Castle: `MODE FOLDER` on files N.ers, N.doc, N.blinding, N.more; renewals are of 0.ers. */
 public class Ers {
     static final DigestCalculatorProvider DIGESTS;
 
@@ -40,6 +41,15 @@ public class Ers {
             case "ask" -> Files.write(folder.resolve("request.tsq"), generator(folder)
                 .generateTimeStampRequest(new TimeStampRequestGenerator()).getEncoded());
             case "make" -> make(folder);
+            case "ask-again" -> Files.write(folder.resolve("request.tsq"), record(folder)
+                .generateTimeStampRenewalRequest(new TimeStampRequestGenerator()).getEncoded());
+            case "stamp-again" -> Files.write(folder.resolve("0.ers"),
+                record(folder).renewTimeStamp(reply(folder)).getEncoded());
+            case "ask-sha512" -> Files.write(folder.resolve("request.tsq"), record(folder)
+                .generateHashRenewalRequest(sha512(), document(folder, 0), new TimeStampRequestGenerator())
+                .getEncoded());
+            case "hash-again" -> Files.write(folder.resolve("0.ers"),
+                record(folder).renewHash(sha512(), document(folder, 0), reply(folder)).getEncoded());
             default -> throw new IllegalArgumentException(words[0]);
         }
     }
@@ -61,9 +71,21 @@ public class Ers {
         }
     }
 
-    static void make(Path folder) throws Exception {
-        TimeStampResponse reply = new TimeStampResponse(
+    static ERSEvidenceRecord record(Path folder) throws Exception {
+        return new ERSEvidenceRecord(Files.readAllBytes(folder.resolve("0.ers")), DIGESTS);
+    }
+
+    static TimeStampResponse reply(Path folder) throws Exception {
+        return new TimeStampResponse(
             new ByteArrayInputStream(Files.readAllBytes(folder.resolve("reply.tsr"))));
+    }
+
+    static DigestCalculator sha512() throws Exception {
+        return DIGESTS.get(new AlgorithmIdentifier(NISTObjectIdentifiers.id_sha512, DERNull.INSTANCE));
+    }
+
+    static void make(Path folder) throws Exception {
+        TimeStampResponse reply = reply(folder);
         List<ERSEvidenceRecord> records = new ERSEvidenceRecordGenerator(DIGESTS)
             .generate(generator(folder).generateArchiveTimeStamps(reply));
         for (int number = 0; number < records.size(); number++) {
@@ -87,7 +109,13 @@ public class Ers {
     }
 
     static ERSData group(Path folder, int number) throws Exception {
-        return new ERSDataGroup(document(folder, number),
-            new ERSByteData(Files.readAllBytes(folder.resolve(number + ".blinding"))));
+        List<ERSData> files = new ArrayList<>(List.of(document(folder, number)));
+        for (String ending : List.of(".blinding", ".more")) {
+            Path path = folder.resolve(number + ending);
+            if (Files.exists(path)) {
+                files.add(new ERSByteData(Files.readAllBytes(path)));
+            }
+        }
+        return new ERSDataGroup(files);
     }
 }

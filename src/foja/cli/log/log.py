@@ -39,8 +39,9 @@ async def status(arguments: Namespace) -> int:
 async def key(arguments: Namespace) -> int:
     """Print the public key of the log."""
     async with open_database(arguments) as url:
-        vkey = (await read_verifiers(arguments, url))[0].vkey()
-    print_result(arguments, {"key": vkey}, vkey)
+        verifier = (await read_verifiers(arguments, url))[0]
+    text = verifier.pem() if arguments.pem else verifier.vkey()
+    print_result(arguments, {"key": text}, *text.splitlines())
     return 0
 
 

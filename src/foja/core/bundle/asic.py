@@ -2,6 +2,9 @@
 
 Expat parses it; declarations of any kind are refused. The result is encoded again and must be equal to the
 input, byte by byte. So a reader of XML and a reader of bytes cannot see two different lists.
+
+Each file has its media type, and a renewal marks the list of the renewal before it (`Rootfile`). Lists of the
+first version have neither; they are still read (`typed` is false), and no longer written.
 """
 
 from __future__ import annotations
@@ -15,13 +18,12 @@ from typing import NoReturn
 from urllib.parse import quote, unquote
 from xml.parsers import expat
 
-from foja.core.bundle.names import SEAL_RECORD
+from foja.core.bundle.names import ARCHIVE_MANIFEST, SEAL_RECORD, media_type
 from foja.errors import BadBundle
 
 ASIC = "http://uri.etsi.org/02918/v1.2.1#"
 DSIG = "http://www.w3.org/2000/09/xmldsig#"
 SHA256 = "http://www.w3.org/2001/04/xmlenc#sha256"
-STAMP_TYPE = "application/vnd.etsi.timestamp-token"
 MAX_BYTES = 4 << 20
 _DIGEST = re.compile("[A-Za-z0-9+/]{43}=")
 _ROOT = f'<asic:ASiCManifest xmlns:asic="{ASIC}" xmlns:ds="{DSIG}">'
@@ -38,17 +40,19 @@ class AsicManifest:
 
     token: str
     digests: Mapping[str, bytes]
+    typed: bool = True
 
     def encode(self) -> bytes:
         """Return the canonical form of this list."""
         if self.token == SEAL_RECORD.record:
-            return encode_group(self.token, self.digests)
-        return _encode(f'URI="{_uri(self.token)}" MimeType="{STAMP_TYPE}"', self.digests)
+            return encode_group(self.token, self.digests, typed=self.typed)
+        reference = f'URI="{_uri(self.token)}" MimeType="{media_type(self.token)}"'
+        return _encode(reference, self.digests, typed=self.typed)
 
 
-def encode_group(record: str, digests: Mapping[str, bytes]) -> bytes:
+def encode_group(record: str, digests: Mapping[str, bytes], *, typed: bool = True) -> bytes:
     """Return the list of the files that an evidence record is about: an ASiCEvidenceRecordManifest."""
-    return _encode(f'URI="{_uri(record)}"', digests)
+    return _encode(f'URI="{_uri(record)}"', digests, typed=typed)
 
 
 def decode(data: bytes) -> AsicManifest:
@@ -59,26 +63,35 @@ def decode(data: bytes) -> AsicManifest:
     parser.parse(data)
     if len(set(parser.names)) != len(parser.names) or len(parser.names) != len(parser.digests):
         raise BadBundle("MALFORMED", "the list names a file twice, or a file without its digest")
-    manifest = AsicManifest(parser.token, dict(zip(parser.names, parser.digests, strict=True)))
+    digests = dict(zip(parser.names, parser.digests, strict=True))
+    manifest = AsicManifest(parser.token, digests, parser.typed)
     if manifest.encode() != data:
         raise BadBundle("NON_CANONICAL", "the list of files is not in canonical form")
     return manifest
 
 
-def _encode(reference: str, digests: Mapping[str, bytes]) -> bytes:
+def _encode(reference: str, digests: Mapping[str, bytes], *, typed: bool) -> bytes:
+    renewed = [name for name in digests if name.startswith(ARCHIVE_MANIFEST)][-1:]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         _ROOT,
         f"  <asic:SigReference {reference}/>",
-        *(_reference(name, digest) for name, digest in digests.items()),
+        *(
+            _reference(name, digest, _attributes(name, root=name in renewed) if typed else "")
+            for name, digest in digests.items()
+        ),
         "</asic:ASiCManifest>",
     ]
     return ("\n".join(lines) + "\n").encode()
 
 
-def _reference(name: str, digest: bytes) -> str:
+def _attributes(name: str, *, root: bool) -> str:
+    return f' MimeType="{media_type(name)}"' + (' Rootfile="true"' if root else "")
+
+
+def _reference(name: str, digest: bytes, attributes: str) -> str:
     return (
-        f'  <asic:DataObjectReference URI="{_uri(name)}">\n'
+        f'  <asic:DataObjectReference URI="{_uri(name)}"{attributes}>\n'
         f'    <ds:DigestMethod Algorithm="{SHA256}"/>\n'
         f"    <ds:DigestValue>{b64encode(digest).decode()}</ds:DigestValue>\n"
         "  </asic:DataObjectReference>"
@@ -95,6 +108,7 @@ class _Parser:
     """What expat has reported so far."""
 
     token: str = ""
+    typed: bool = False  # whether the last file that was seen has a media type
     names: list[str] = field(default_factory=list)
     digests: list[bytes] = field(default_factory=list)
     path: list[str] = field(default_factory=list)
@@ -121,6 +135,7 @@ class _Parser:
             self.token = unquote(attributes.get("URI", ""))
         if name == "asic:DataObjectReference":
             self.names.append(unquote(attributes.get("URI", "")))
+            self.typed = "MimeType" in attributes
         self.path.append(name)
         self.text = []
 

@@ -52,15 +52,16 @@ def proof_files(record: Record, data: bytes, number: int, document: str | None) 
     return [part(paths.record, data), blinding, part(paths.listing, group)]
 
 
-def group_listing(number: int, document: str | None, witness: bytes, blinding: bytes) -> bytes:
+def group_listing(
+    number: int, document: str | None, witness: bytes, blinding: bytes, *, typed: bool = True
+) -> bytes:
     """Return the list of the group of an evidence record: the document and its blinding.
 
     A document that is not in the bundle is listed too, without its name: the record is about it.
     """
     paths = names.record_names(number)
-    return encode_group(
-        paths.record, {document or names.document_name(""): witness, paths.blinding: blinding}
-    )
+    group = {document or names.document_name(""): witness, paths.blinding: blinding}
+    return encode_group(paths.record, group, typed=typed)
 
 
 def listing(parts: Sequence[Part], number: int = 0, *, in_a_batch: bool = False) -> bytes:
@@ -86,11 +87,25 @@ def seal_in_a_batch(parts: Sequence[Part], listed: bytes, blinding: bytes, recor
     """Return the files of the container with their list and the evidence record about it and its blinding."""
     paths = names.SEAL_RECORD
     own = part(names.ASIC_MANIFEST, listed), part(paths.blinding, blinding)
-    group = sealed_group(*(each.sha256 for each in own))
+    files = {each.entry.name: each.sha256 for each in (*parts, *own)}
+    group = encode_group(paths.record, sealed_group(files))
     return [*parts, *own, part(paths.listing, group), part(paths.record, record)]
 
 
-def sealed_group(listed: bytes, blinding: bytes) -> bytes:
-    """Return the list of the group of a seal's evidence record, from the digests of its two files."""
-    paths = names.SEAL_RECORD
-    return encode_group(paths.record, {names.ASIC_MANIFEST: listed, paths.blinding: blinding})
+def documents_in(parts: Sequence[Part]) -> list[bytes]:
+    """Return the digest of the document among these files, if it is there."""
+    return [each.sha256 for each in parts if each.entry.name.startswith(names.DOCUMENT)]
+
+
+def sealed_group(files: Mapping[str, bytes], *, typed: bool = True) -> dict[str, bytes]:
+    """Return the files that a seal's evidence record is about, of all files with their digests.
+
+    These are the list, its blinding and the document: other tools count what a record names itself. A record
+    of the first version is not about the document.
+    """
+    own = names.ASIC_MANIFEST, names.SEAL_RECORD.blinding
+    return {
+        name: digest
+        for name, digest in files.items()
+        if name in own or (typed and name.startswith(names.DOCUMENT))
+    }

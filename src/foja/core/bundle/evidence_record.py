@@ -24,9 +24,12 @@ def encode(lists: Iterable[Iterable[bytes]], token: bytes) -> bytes:
     return _element(_SEQUENCE, _VERSION, algorithms, _element(_SEQUENCE, _element(_SEQUENCE, stamp)))
 
 
-def lists_of(digest: bytes, blinding: bytes, path: bytes) -> list[list[bytes]]:
-    """Return the hash lists of one document: its group, then one hash for each node up to the root."""
-    group = sorted((digest, sha256(blinding).digest()))
+def lists_of(digest: bytes, blinding: bytes, path: bytes, others: Iterable[bytes] = ()) -> list[list[bytes]]:
+    """Return the hash lists of one document: its group, then one hash for each node up to the root.
+
+    `others` are the digests of more files of the group.
+    """
+    group = sorted((digest, sha256(blinding).digest(), *others))
     return [group, *([path[at : at + HASH_BYTES]] for at in range(0, len(path), HASH_BYTES))]
 
 

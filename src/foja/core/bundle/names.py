@@ -17,6 +17,7 @@ SOURCE_EVENTS = "evidence/source.jsonl"
 SOURCE_PROOF = "evidence/source.tlog-proof"
 ASIC_MANIFEST = "META-INF/ASiCManifest.xml"
 ARCHIVE_MANIFEST = "META-INF/ASiCArchiveManifest"  # the beginning of the names of renewals
+NEWEST_MANIFEST = f"{ARCHIVE_MANIFEST}.xml"  # the list of the newest renewal; older ones have a number
 STAMP = "META-INF/timestamp.tst"
 TRUST = "trust/"
 TSA_COPIES, LOG_COPY = "trust/tsa.pem", "trust/log.vkey"  # all that this folder may hold
@@ -28,6 +29,28 @@ ENDINGS = {"tsa": "tsr", "bitcoin": "ots", "polygon": "json", "rekor": "sigstore
 BATCHED_START, _BATCHED = b'{"batch":', {"rekor": "rekor.json"}  # a proof of a batch that has its own form
 
 RECORDED = "tsa"  # the kind of evidence whose proof may be an evidence record
+
+_MEDIA_TYPES = {  # of the files that a bundle has, and of the most frequent documents
+    "tst": "application/vnd.etsi.timestamp-token",
+    "tsr": "application/timestamp-reply",
+    "xml": "text/xml",
+    "json": "application/json",
+    "jsonl": "application/jsonl",
+    "pem": "application/pem-certificate-chain",
+    "tlog-proof": "text/plain",
+    "vkey": "text/plain",
+    "txt": "text/plain",
+    "csv": "text/csv",
+    "html": "text/html",
+    "pdf": "application/pdf",
+    "zip": "application/zip",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "png": "image/png",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "odt": "application/vnd.oasis.opendocument.text",
+}
 
 LONGEST_NAME = 255
 HEADER_BYTES = 80
@@ -93,10 +116,28 @@ def header_height(name: str) -> int | None:
 
 
 def seal_names(number: int) -> tuple[str, str]:
-    """Return the paths of a list of files and of its token: the first (0), or those of a renewal."""
+    """Return the paths of the newest list of files and of its token: the first (0), or those of a renewal."""
     if number == 0:
         return ASIC_MANIFEST, STAMP
-    return f"{ARCHIVE_MANIFEST}{number:03d}.xml", f"META-INF/timestamp{number:03d}.tst"
+    return NEWEST_MANIFEST, f"{META}timestamp{number:03d}.tst"
+
+
+def renewed_names(number: int) -> tuple[str, str]:
+    """Return the paths of the list and the token of a renewal that was renewed: its list has a number.
+
+    In a bundle of the first version the newest renewal has these paths too.
+    """
+    return f"{ARCHIVE_MANIFEST}{number:03d}.xml", seal_names(number)[1]
+
+
+def renewed_name(name: str, number: int) -> str:
+    """Return the path of a file in a container that is renewed for this number of times."""
+    return renewed_names(number - 1)[0] if name == NEWEST_MANIFEST else name
+
+
+def media_type(name: str) -> str:
+    """Return the media type of a file: by its name alone, so that a list has one encoding."""
+    return _MEDIA_TYPES.get(name.rpartition(".")[2].lower(), "application/octet-stream")
 
 
 def document_name(name: str) -> str:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import BinaryIO
 
 from foja.core.bundle import asic, manifest, names
-from foja.core.bundle.asic import AsicManifest
+from foja.core.bundle.asic import AsicManifest, encode_group
 from foja.core.bundle.assembly import group_listing, sealed_group
 from foja.core.bundle.evidence_record import BLINDING_BYTES
 from foja.core.bundle.manifest import Manifest
@@ -26,8 +26,8 @@ class Seal:
     path: str
     listed: bytes
     files: AsicManifest
-    token: bytes  # or the evidence record, if there is a blinding
-    blinding: bytes | None = None  # the digest of the other file of the record's group
+    token: bytes  # or the evidence record, if it has a group
+    group: tuple[bytes, ...] = ()  # the digests of the other files that the record is about
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,10 @@ class Files:
         if self.container.size(paths.blinding) != BLINDING_BYTES:
             raise BadBundle("MALFORMED", f"{paths.blinding} does not hold {BLINDING_BYTES} bytes")
         blinding = self.digests[paths.blinding]
-        if self._read(paths.listing) != group_listing(number, found.document, found.witness_hash, blinding):
+        group = group_listing(
+            number, found.document, found.witness_hash, blinding, typed=self.seals[0].files.typed
+        )
+        if self._read(paths.listing) != group:
             raise BadBundle("NON_CANONICAL", f"{paths.listing} is not the list of the group of its record")
 
     def _check_paths(self, found: Manifest) -> None:
@@ -120,6 +123,7 @@ def open_files(file: BinaryIO) -> Files:
     """C1 to C3: return the files of a container, each as listed, or raise `BadBundle`."""
     container = open_container(file)
     seals = tuple(_seals(container))
+    _check_forms(seals, container)
     digests = _digests(container)
     for seal, listed in zip(seals, _lists(container.names), strict=True):
         _check_listed(seal, listed, digests)
@@ -132,19 +136,31 @@ def _seals(container: Container) -> Iterator[Seal]:
         files = asic.decode(data)
         if files.token != stamp:
             raise BadBundle("MALFORMED", f"{name} names the token {files.token!a}, not {stamp}")
-        blinding = _blinding(container, data) if group else None
-        yield Seal(stamp, data, files, container.read(stamp), blinding)
+        others = _group(container, data, files) if group else ()
+        yield Seal(stamp, data, files, container.read(stamp), others)
 
 
-def _blinding(container: Container, listed: bytes) -> bytes:
-    """Return the digest of a seal's blinding; the list of the group must name it and this list of files."""
+def _check_forms(seals: Sequence[Seal], container: Container) -> None:
+    """Lists of the first version, which have no media types, come first and are all numbered."""
+    forms = [each.files.typed for each in seals]
+    if forms != sorted(forms) or (len(forms) > 1 and forms[-1] != (names.NEWEST_MANIFEST in container)):
+        raise BadBundle("NON_CANONICAL", "the lists of files are not in the form of their version")
+
+
+def _group(container: Container, listed: bytes, files: AsicManifest) -> tuple[bytes, ...]:
+    """Return the digests of the files that a seal's record is about beside this list of files.
+
+    The list of the group must name exactly these and the list of files.
+    """
     paths = names.SEAL_RECORD
     if container.size(paths.blinding) != BLINDING_BYTES:
         raise BadBundle("MALFORMED", f"{paths.blinding} does not hold {BLINDING_BYTES} bytes")
     blinding = sha256(container.read(paths.blinding)).digest()
-    if container.read(paths.listing) != sealed_group(sha256(listed).digest(), blinding):
+    own = {names.ASIC_MANIFEST: sha256(listed).digest(), paths.blinding: blinding}
+    group = sealed_group({**files.digests, **own}, typed=files.typed)
+    if container.read(paths.listing) != encode_group(paths.record, group, typed=files.typed):
         raise BadBundle("NON_CANONICAL", f"{paths.listing} is not the list of the group of its record")
-    return blinding
+    return tuple(digest for name, digest in group.items() if name != names.ASIC_MANIFEST)
 
 
 def _first_seal(container: Container) -> tuple[str, ...]:
@@ -161,7 +177,9 @@ def _first_seal(container: Container) -> tuple[str, ...]:
 def _seal_files(container: Container) -> Iterator[tuple[str, ...]]:
     """Yield the files of every seal, oldest first: by number, not by position."""
     seals = [_first_seal(container)]
-    while names.seal_names(len(seals))[0] in container:
+    while names.renewed_names(len(seals))[0] in container:
+        seals.append(names.renewed_names(len(seals)))
+    if names.NEWEST_MANIFEST in container:
         seals.append(names.seal_names(len(seals)))
     if len(seals) > MAX_SEALS:
         raise BadBundle("ZIP_BOMB", f"the bundle has more than {MAX_SEALS} lists of files")

@@ -52,16 +52,16 @@ def _with_renewals(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _judge(seal: Seal, terms: tsa.Terms) -> tsa.Checked:
-    """Judge a token over the list, or an evidence record whose group is the list and its blinding."""
+    """Judge a token over the list, or an evidence record whose group is the list and the other files."""
     digest = sha256(seal.listed).digest()
-    if seal.blinding is None:
+    if not seal.group:
         return tsa.judge(seal.token, digest, terms)
-    return ers.judge_strictly(seal.token, digest, terms, [seal.blinding])
+    return ers.judge_strictly(seal.token, digest, terms, seal.group)
 
 
 def _finding(checked: tsa.Checked, seal: Seal) -> Finding:
     """Return what a seal shows; only the bare token is accepted, so that it has one encoding."""
-    if checked.stamp and seal.blinding is None and checked.stamp.token != seal.token:
+    if checked.stamp and not seal.group and checked.stamp.token != seal.token:
         detail = "it is not a bare TimeStampToken"
         return Finding(EVIDENCE, Status.INVALID, Reason.NON_CANONICAL, detail, name=seal.path)
     return replace(checked.finding, evidence=EVIDENCE, name=seal.path)

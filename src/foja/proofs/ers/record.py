@@ -1,34 +1,63 @@
-"""The parser of evidence records (RFC 4998): one token over a reduced hash tree. Nothing is checked yet.
+"""The parser of evidence records (RFC 4998): chains of timestamps, each over a reduced hash tree or one hash.
 
-Deliberately absent: renewals inside the record, encrypted data, attributes, and hashes other than SHA-256.
-Bundles are renewed as a whole.
+Nothing is checked yet. Deliberately absent: encrypted data, attributes, and hashes other than SHA-2.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foja.core.bundle.evidence_record import HASH_BYTES, MAX_LISTS, encode
+from foja.core.bundle.evidence_record import MAX_LISTS, encode
 from foja.errors import Malformed
 from foja.proofs.der import INTEGER, OCTETS, OID, SEQUENCE, DerReader, element, tagged
 from foja.proofs.finding import Flaw, Reason, Status
-from foja.proofs.tsa.oids import algorithm_of
+from foja.proofs.tsa.oids import SIZES, algorithm_of
+from foja.proofs.tsa.token import read_token
 
 MAX_BYTES = 262_144
 MAX_HASHES = 1024  # of one list
+MAX_STAMPS = 32
 _ALGORITHM, _ATTRIBUTES, _TREE = tagged(0), tagged(1), tagged(2)
 Lists = tuple[tuple[bytes, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceRecord:
-    """The hash lists from a data object group up to the root, and the token over the root."""
+class ArchiveTimestamp:
+    """The hash lists from a data object group up to the root, none for a single hash, and the token."""
 
+    algorithm: str
     lists: Lists
     token: bytes
 
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRecord:
+    """Chains of timestamps, oldest first: each renews the one before it, each chain those before it."""
+
+    chains: tuple[tuple[ArchiveTimestamp, ...], ...]
+    encoded: tuple[bytes, ...]  # each chain in DER
+
+    @property
+    def first(self) -> ArchiveTimestamp:
+        """The oldest timestamp: it is about the document itself."""
+        return self.chains[0][0]
+
+    @property
+    def lists(self) -> Lists:
+        """The hash lists of the oldest timestamp."""
+        return self.first.lists
+
+    @property
+    def token(self) -> bytes:
+        """The token of the oldest timestamp."""
+        return self.first.token
+
+    def before(self, number: int) -> bytes:
+        """Return the chains before this one, as a renewal of the hash tree covers them."""
+        return element(SEQUENCE, *self.encoded[:number])
+
     def encode(self) -> bytes:
-        """Return the record as Foja writes it."""
+        """Return the oldest timestamp as a record as Foja writes it."""
         return encode(self.lists, self.token)
 
 
@@ -49,53 +78,67 @@ def read_record(data: bytes) -> EvidenceRecord:
     if parts.integer() != 1:
         raise _unsupported("it is not of version 1")
     algorithms = parts.enter(SEQUENCE)
-    _check_algorithm(algorithm_of(algorithms))
-    if algorithms.next != -1 or parts.next in (tagged(0), tagged(1)):
-        raise _unsupported("it has several hash algorithms, or encrypted or additional data")
-    stamp = _only(_only(parts.into(SEQUENCE)))
-    if stamp.next == _ALGORITHM:
-        _check_algorithm(algorithm_of(DerReader(element(SEQUENCE, stamp.take(_ALGORITHM)))))
-    if stamp.next in (_ATTRIBUTES, SEQUENCE):
-        raise _unsupported("it has attributes, or no hash tree")
-    lists = _lists(stamp.enter(_TREE))
-    token = stamp.whole(SEQUENCE)
-    stamp.finish()
-    if DerReader(token).into(SEQUENCE).next != OID:
-        raise Malformed("its timestamp is not a bare TimeStampToken")
-    return EvidenceRecord(lists, token)
+    listed = {_check_algorithm(algorithm_of(algorithms))}
+    while algorithms.next != -1:
+        listed.add(_check_algorithm(algorithm_of(algorithms)))
+    if parts.next in (tagged(0), tagged(1)):
+        raise _unsupported("it has encrypted or additional data")
+    chains = [(each, DerReader(each)) for each in _elements(parts.into(SEQUENCE))]
+    found = [tuple(map(_timestamp, _elements(each.into(SEQUENCE)))) for _, each in chains]
+    if not found or not all(found) or sum(map(len, found)) > MAX_STAMPS:
+        raise Malformed(f"it has a chain without a timestamp, none, or more than {MAX_STAMPS} timestamps")
+    if not {stamp.algorithm for each in found for stamp in each} <= listed:
+        raise Malformed("it does not name each hash algorithm of its timestamps")
+    return EvidenceRecord(tuple(found), tuple(each for each, _ in chains))
 
 
-def _only(parts: DerReader) -> DerReader:
-    found = parts.enter(SEQUENCE)
-    if parts.next != -1:
-        raise _unsupported("it was renewed: it has several timestamps")
+def _elements(parts: DerReader) -> list[bytes]:
+    found = list[bytes]()
+    while parts.next != -1:
+        found.append(parts.whole(SEQUENCE))
     return found
 
 
-def _check_algorithm(algorithm: str | None) -> None:
-    if algorithm != "sha256":
-        detail = f"it is about digests by {algorithm or 'an unknown algorithm'}; only sha256 is supported"
+def _timestamp(data: bytes) -> ArchiveTimestamp:
+    parts, algorithm = DerReader(data).into(SEQUENCE), None
+    if parts.next == _ALGORITHM:
+        algorithm = algorithm_of(DerReader(element(SEQUENCE, parts.take(_ALGORITHM))))
+        _check_algorithm(algorithm)
+    if parts.next == _ATTRIBUTES:
+        raise _unsupported("it has attributes")
+    tree = parts.optional(_TREE)
+    token = parts.whole(SEQUENCE)
+    parts.finish()
+    if DerReader(token).into(SEQUENCE).next != OID:
+        raise Malformed("its timestamp is not a bare TimeStampToken")
+    algorithm = algorithm or _check_algorithm(read_token(token).info.algorithm)
+    return ArchiveTimestamp(algorithm, _lists(tree, SIZES[algorithm]) if tree else (), token)
+
+
+def _check_algorithm(algorithm: str | None) -> str:
+    if algorithm is None:
+        detail = "it is about digests by an algorithm that is not supported"
         raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
+    return algorithm
 
 
-def _lists(tree: DerReader) -> Lists:
+def _lists(tree: DerReader, size: int) -> Lists:
     found = list[tuple[bytes, ...]]()
     while tree.next != -1:
         if len(found) == MAX_LISTS:
             raise Malformed(f"its hash tree has more than {MAX_LISTS} lists")
-        found.append(_hashes(tree.enter(SEQUENCE)))
-    if not found or len(found[0]) < 2 or not all(found):
-        # RFC 4998 leaves open whether a single hash is hashed again: two readers could find two roots.
-        raise _unsupported("its first list has fewer than two hashes, or another list none")
+        found.append(_hashes(tree.enter(SEQUENCE), size))
+    if not found or not all(found):
+        raise Malformed("its hash tree, or a list of it, is empty")
     return tuple(found)
 
 
-def _hashes(each: DerReader) -> tuple[bytes, ...]:
+def _hashes(each: DerReader, size: int) -> tuple[bytes, ...]:
     """Return the hashes of a list, which must be in ascending order: a record has one encoding."""
     found = [b""]
     while each.next != -1:
         value = each.take(OCTETS)
-        if len(value) != HASH_BYTES or value <= found[-1]:
+        if len(value) != size or value <= found[-1]:
             raise Malformed("a list of its hash tree holds something else than hashes in ascending order")
         if len(found) > MAX_HASHES:
             raise Malformed(f"a list of its hash tree has more than {MAX_HASHES} hashes")

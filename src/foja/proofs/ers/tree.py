@@ -6,7 +6,7 @@ the document to those who do not have the file, so the neighbours of a document 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -19,9 +19,9 @@ class HashTree:
     paths: Sequence[bytes]
 
 
-def group_hash(digest: bytes, blinding: bytes) -> bytes:
-    """Return the leaf of a document: the hash of its digest and of the digest of its blinding, sorted."""
-    return node_hash(digest, sha256(blinding).digest())
+def group_hash(digest: bytes, blinding: bytes, others: Iterable[bytes] = ()) -> bytes:
+    """Return the leaf of a group: the hash of the sorted digests of a file, its blinding and the others."""
+    return sha256(b"".join(sorted((digest, sha256(blinding).digest(), *others)))).digest()
 
 
 def node_hash(one: bytes, other: bytes) -> bytes:

@@ -130,7 +130,8 @@ def add_log(verbs: Verbs) -> None:
     )
     inner = Verbs(log)
     inner.add("log.log:status", "list the logs of this installation", "  foja log status --json")
-    inner.add("log.log:key", "print the public key of the log", "  foja log key > foja.vkey")
+    key = inner.add("log.log:key", "print the public key of the log", "  foja log key > foja.vkey")
+    key.add_argument("--pem", action="store_true", help="as PEM, which tools other than Foja read")
     checkpoint = inner.add(
         "log.log:checkpoint",
         "print the published checkpoint, to be saved elsewhere",
@@ -139,6 +140,7 @@ def add_log(verbs: Verbs) -> None:
     checkpoint.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it to a file")
     add_force(checkpoint)
     _add_prove(inner)
+    _add_receipt(inner)
     _add_verify(inner)
     _add_export(inner)
     _add_anchored(inner)
@@ -170,6 +172,22 @@ def _add_prove(verbs: Verbs) -> None:
         "--event", type=Path, metavar="FILE", help="the file of the event (default: beside the proof)"
     )
     add_force(prove)
+
+
+def _add_receipt(verbs: Verbs) -> None:
+    receipt = verbs.add(
+        "log.receipt:receipt",
+        "write an event and a COSE receipt that it is in the log, for tools of SCITT",
+        "  foja log receipt ENTITY 3 -o message.cose          also writes message.event.json\n"
+        "  foja verify message.event.json --proof message.cose --trust foja.vkey",
+    )
+    receipt.add_argument("entity", type=UUID, metavar="ENTITY")
+    receipt.add_argument("seq", type=natural, metavar="SEQ")
+    receipt.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the file to write")
+    receipt.add_argument(
+        "--event", type=Path, metavar="FILE", help="the file of the event (default: beside the receipt)"
+    )
+    add_force(receipt)
 
 
 def _add_verify(verbs: Verbs) -> None:
