@@ -13,15 +13,16 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from foja.core.bundle.foreign import was_bundle
 from foja.core.bundle.names import MANIFEST, MEDIA_TYPE, MIMETYPE
 from foja.core.bundle.proof_file import MEDIA_TYPE as PROOF_TYPE
-from foja.core.bundle.reader import starts_like_zip
 from foja.core.event import FIRST, LAST, is_in_calendar
 from foja.core.fields import many
 from foja.errors import Refused, Tampered
 from foja.judge.detached import Detached, judge_detached
+from foja.judge.existence import Proven, earliest_of
 from foja.judge.proof import MAX_BYTES, UNEXPECTED, not_judged, other_algorithms
-from foja.judge.report import Report, Subject
+from foja.judge.report import Report, Subject, Verdict
 from foja.judge.trust import Trust
 from foja.judge.trust_parser import read
 from foja.proofs.finding import Finding, Status
@@ -33,7 +34,6 @@ Proof: TypeAlias = "bytes | Named | Detached"
 _HEADERS = re.compile(r"block-([0-9]{1,9})\b.*")
 _ZIP_HEADER = 30  # bytes before the name of the first file
 _CHUNK_BYTES = 1024 * 1024
-_EVIDENCE = MANIFEST.encode().partition(b"/")[0] + b"/"  # the folder of all evidence
 _LONGEST_PATH = 250
 _LONG_LIST = b"\xf8"  # how RLP begins a list as long as a block header
 _LARGEST_HEADER = 64 * 1024
@@ -106,15 +106,15 @@ def _judge(
 ) -> Report:
     if _has_type(file, PROOF_TYPE):
         return _judge_proof_file(file, subject, proofs, trust, at)
-    if _lists_evidence(file) and (_has_type(file, MEDIA_TYPE) or (not proofs and starts_like_zip(file))):
-        return _with_detached(_judge_bundle(file, subject, trust, at), file, proofs, trust)
+    if _is_bundle(file) or (not proofs and was_bundle(file)):
+        return _judge_with(file, subject, proofs, trust, at)
     digests = _digests_of(file, set[str]().union(*(other_algorithms(each.data) for each in proofs)))
     whole = Subject(digests["sha256"], subject.name)
     bundles = [each for each in proofs if each.is_bundle]
     if len(bundles) == 1 and subject.sha256 in (None, whole.sha256):
         bundle = bundles[0].bundle or io.BytesIO(bundles[0].data)
         others = [each for each in proofs if not each.is_bundle]
-        return _with_detached(_judge_bundle(bundle, whole, trust, at), bundle, others, trust)
+        return _judge_with(bundle, whole, others, trust, at)
     return judge_detached(
         whole, proofs, trust, at, stated=subject.sha256, content=file, digests=digests, domain=domain
     )
@@ -139,19 +139,32 @@ def _judge_proof_file(
     return replace(report, evidence=report.evidence + more)
 
 
-def _lists_evidence(file: BinaryIO) -> bool:
-    """Return whether the end of a file, where a ZIP has its directory, names the evidence folder."""
+def _is_bundle(file: BinaryIO) -> bool:
+    """Return whether this is an evidence bundle, and not a document that happens to be a ZIP.
+
+    The end of the file, where a ZIP has its directory, names the manifest.
+    """
+    if not _has_type(file, MEDIA_TYPE):
+        return False
     size = file.seek(0, io.SEEK_END)
     file.seek(max(0, size - _CHUNK_BYTES))
-    return _EVIDENCE in file.read(_CHUNK_BYTES)
+    return MANIFEST.encode() in file.read(_CHUNK_BYTES)
 
 
-def _with_detached(report: Report, bundle: BinaryIO, proofs: list[Detached], trust: Trust) -> Report:
-    """Add what detached proofs show about the document of a bundle, or else about the bundle's bytes."""
-    more = judge_detached(report.subject, proofs, trust, report.at).evidence
+def _judge_with(
+    bundle: BinaryIO, subject: Subject, proofs: list[Detached], trust: Trust, at: datetime
+) -> Report:
+    """Judge a bundle, and proofs beside it: about its document, or else about the bundle's bytes.
+
+    What is undecided is judged again, as of the time by which a proof shows that the bundle existed.
+    """
+    report = _judge_bundle(bundle, subject, trust, at)
+    more = judge_detached(report.subject, proofs, trust, at).evidence
     if any(each.status is Status.INVALID for each in more):
         itself = Subject(_digests_of(bundle, set())["sha256"], report.subject.name)
-        whole = judge_detached(itself, proofs, trust, report.at).evidence
+        whole = judge_detached(itself, proofs, trust, at).evidence
+        if report.verdict is Verdict.INDETERMINATE and (anchored := earliest_of(whole)):
+            report = _judge_bundle(bundle, subject, trust, at, anchored)
         more = tuple(map(_about_either, more, whole))
     return replace(report, evidence=report.evidence + more)
 
@@ -163,10 +176,12 @@ def _about_either(document: Finding, bundle: Finding) -> Finding:
     return replace(bundle, evidence="bundle")
 
 
-def _judge_bundle(file: BinaryIO, subject: Subject, trust: Trust, at: datetime) -> Report:
+def _judge_bundle(
+    file: BinaryIO, subject: Subject, trust: Trust, at: datetime, anchored: Proven | None = None
+) -> Report:
     from foja.judge.container.bundle import BundleRequest, judge_bundle  # detached proofs do not need it
 
-    return judge_bundle(file, BundleRequest(trust, at, subject.sha256, subject.name))
+    return judge_bundle(file, BundleRequest(trust, at, subject.sha256, subject.name, anchored))
 
 
 def _digests_of(file: BinaryIO, others: set[str]) -> dict[str, bytes]:

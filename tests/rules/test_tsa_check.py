@@ -30,6 +30,7 @@ from tests.rules.authorities import (
     root,
     rsa_key,
     signer,
+    token,
 )
 
 DIGEST = sha256(b"a sheet").digest()
@@ -237,6 +238,11 @@ def test_only_granted_is_granted(status: int) -> None:
     assert (finding.status, finding.reason) == (Status.INVALID, Reason.STATUS_NOT_GRANTED)
     assert "come back tomorrow" in finding.detail
     assert "badRequest" in finding.detail
+
+
+def test_a_token_that_was_granted_with_changes_counts() -> None:
+    """`grantedWithMods` was refused; what the authority changed is seen in the token."""
+    assert checked(sequence(sequence(integer(1)), token(VALID))).verified
 
 
 def test_a_granted_reply_without_a_token_proves_nothing() -> None:

@@ -34,6 +34,7 @@ def crl(
     name: Certified = ROOT,
     at: datetime = AFTER,
     extension: x509.ExtensionType | None = None,
+    of: Certified | None = None,
 ) -> bytes:
     builder = x509.CertificateRevocationListBuilder().issuer_name(name.certificate.subject)
     builder = builder.last_update(at).next_update(at + 7 * DAY)
@@ -42,10 +43,22 @@ def crl(
         entry = entry.revocation_date(when)
         if why:
             entry = entry.add_extension(x509.CRLReason(why), critical=False)
+        if of:
+            issuer = x509.CertificateIssuer([x509.DirectoryName(of.certificate.subject)])
+            entry = entry.add_extension(issuer, critical=True)
         builder = builder.add_revoked_certificate(entry.build())
     if extension:
         builder = builder.add_extension(extension, critical=True)
     return builder.sign(by.key, hashes.SHA256()).public_bytes(Encoding.DER)
+
+
+def point(
+    *, indirect: bool = False, attributes: bool = False, reasons: frozenset[ReasonFlags] | None = None
+) -> x509.IssuingDistributionPoint:
+    return x509.IssuingDistributionPoint(None, None, False, False, reasons, indirect, attributes)
+
+
+UNKNOWN_EXTENSION = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.2.3.4"), b"\x05\x00")
 
 
 def answer(
@@ -67,7 +80,7 @@ def answer(
 
 
 def known(recipe: Recipe = VALID, *, crls: Sequence[bytes] = (), ocsps: Sequence[bytes] = ()) -> str:
-    """Return good, unknown or REVOKED, as found when revocation is required."""
+    """Return good, unknown, REVOKED, or undecided if nothing proves that it was made before a compromise."""
     made, terms = reply(recipe), Terms(trusted(ROOT.der), crls=crls, ocsps=ocsps)
     easy = judge(made, DIGEST, terms).finding
     strict = judge(made, DIGEST, replace(terms, require_revocation=True)).finding
@@ -79,9 +92,9 @@ def known(recipe: Recipe = VALID, *, crls: Sequence[bytes] = (), ocsps: Sequence
         assert easy.status is Status.VERIFIED
         assert "revocation of CN=Test TSA" in easy.not_checked
         return "unknown"
-    assert easy.reason is strict.reason
-    assert easy.status is Status.INVALID
-    return str(strict.reason)
+    assert easy.reason is strict.reason is Reason.REVOKED
+    assert easy.status is strict.status
+    return "REVOKED" if easy.status is Status.INVALID else "undecided"
 
 
 def test_without_any_source_revocation_is_unknown() -> None:
@@ -94,12 +107,35 @@ LISTS = {
     "a list long before": (crl(at=NOW - 30 * DAY), "unknown"),
     "revoked before": (crl((TSA, BEFORE, SOFT)), "REVOKED"),
     "revoked later, no longer in use": (crl((TSA, AFTER, SOFT)), "good"),
-    "revoked later, key compromised": (crl((TSA, AFTER, HARD)), "REVOKED"),
-    "revoked later, without a reason": (crl((TSA, AFTER, None)), "REVOKED"),
+    "revoked later, key compromised": (crl((TSA, AFTER, HARD)), "undecided"),
+    "revoked later, without a reason": (crl((TSA, AFTER, None)), "undecided"),
+    "on hold": (crl((TSA, BEFORE, ReasonFlags.certificate_hold)), "undecided"),
     "another certificate revoked": (crl((ROOT, BEFORE, HARD)), "good"),
     "a list signed by another key": (crl(by=root("Other")), "unknown"),
     "a list of another issuer": (crl((TSA, BEFORE, HARD), by=(o := root("Other")), name=o), "unknown"),
     "a list of changes only": (crl(extension=x509.DeltaCRLIndicator(1)), "unknown"),
+    "named in a list of changes": (crl((TSA, BEFORE, HARD), extension=x509.DeltaCRLIndicator(1)), "REVOKED"),
+    "taken off by a list of changes": (
+        crl((TSA, BEFORE, ReasonFlags.remove_from_crl), extension=x509.DeltaCRLIndicator(1)),
+        "unknown",
+    ),
+    "named in a list for some reasons": (
+        crl((TSA, BEFORE, HARD), extension=point(reasons=frozenset({HARD}))),
+        "REVOKED",
+    ),
+    "named in an indirect list": (crl((TSA, BEFORE, HARD), extension=point(indirect=True)), "REVOKED"),
+    "an indirect list about another issuer": (
+        crl((TSA, BEFORE, HARD), extension=point(indirect=True), of=root("Other")),
+        "unknown",
+    ),
+    "named in a list with an unknown extension": (
+        crl((TSA, BEFORE, HARD), extension=UNKNOWN_EXTENSION),
+        "REVOKED",
+    ),
+    "a list of attribute certificates": (
+        crl((TSA, BEFORE, HARD), extension=point(attributes=True)),
+        "unknown",
+    ),
     "a list made after its end": (crl(at=NOW + 301 * DAY), "unknown"),
     "not a list": (b"garbage", "unknown"),
 }
@@ -130,7 +166,7 @@ ANSWERS = {
     "not known": (answer(UNKNOWN), "unknown"),
     "revoked before": (answer(REVOKED, when=BEFORE, why=SOFT), "REVOKED"),
     "revoked later, no longer in use": (answer(REVOKED, when=AFTER, why=SOFT), "good"),
-    "revoked later, key compromised": (answer(REVOKED, when=AFTER, why=HARD), "REVOKED"),
+    "revoked later, key compromised": (answer(REVOKED, when=AFTER, why=HARD), "undecided"),
     "too busy": (
         ocsp.OCSPResponseBuilder.build_unsuccessful(ocsp.OCSPResponseStatus.TRY_LATER).public_bytes(
             Encoding.DER

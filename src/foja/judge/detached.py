@@ -79,7 +79,9 @@ def _judge_alone(content: BinaryIO, name: str | None, trust: Trust, domain: str 
     content.seek(0)
     kind = kind_of(content.read(SNIFF_BYTES), name)
     if kind == "container":
-        detail = "a ZIP, but not a bundle of Foja: containers of other makers are not supported"
+        from foja.core.bundle.foreign import describe  # imported late: few files are of this kind
+
+        detail = describe(content)
     elif kind:
         detail = "a proof without the file that it is about; give that file, and this one with --proof"
     else:

@@ -10,6 +10,7 @@ from foja.core.bundle.evidence_record import BLINDING_BYTES
 from foja.core.proof import HEADER as LOG_PROOF
 from foja.core.proof import RECEIPT
 from foja.errors import NotCanonical
+from foja.judge.existence import SKEWS, Proven, with_time
 from foja.judge.trust import Trust
 from foja.proofs.budget import Budget
 from foja.proofs.finding import Finding, Flaw, Reason, Status
@@ -39,8 +40,7 @@ _NAMES = {
     ".sigstore.json": "rekor",
     ".rekor.json": "rekor",
 }
-# How far other clocks may be ahead of the validation time; Bitcoin itself allows two hours.
-_SKEW, _SKEWS = timedelta(minutes=5), {"bitcoin": timedelta(hours=2)}
+_SKEW = timedelta(minutes=5)  # how far other clocks may be ahead of the validation time
 _OTHERS = ("sha384", "sha512")
 _HEADERS_OF_A_UNIT, _RECOVERY_UNITS = 256, 10  # recovering a sender takes as long as so many signatures
 # What a fault of the judge may raise; refusals of the caller's own arguments are not among them.
@@ -77,6 +77,7 @@ class ProofRequest:
     digests: Mapping[str, bytes] | None = None  # by other algorithms; None: only SHA-256 is accepted
     nonce: int | None = None  # the one that was sent to an authority, if it is known
     group: frozenset[bytes] | None = None  # digests of the other files of an evidence record; None: not given
+    proven: Proven | None = None  # by when the proof existed, if something newer shows it
     budget: Budget = field(default_factory=Budget)  # shared by all proofs of one input
 
 
@@ -99,6 +100,8 @@ def check_proof(
         found = flaw.finding(kind or "")
     except UNEXPECTED as error:
         found = not_judged(kind or "", error)
+    if request.proven and kind == "tsa":
+        found = with_time(found, request.proven)
     return replace(_not_after(found, request.at), name=name)
 
 
@@ -124,7 +127,7 @@ def other_algorithms(data: bytes) -> set[str]:
 
 def _not_after(finding: Finding, at: datetime) -> Finding:
     """A proof of a time after the validation time does not count yet."""
-    skew = _SKEWS.get(finding.evidence, _SKEW)
+    skew = SKEWS.get(finding.evidence, _SKEW)
     if finding.no_later_than is None or finding.no_later_than <= at + skew:
         return finding
     return finding.weakened(Reason.AFTER_VALIDATION_TIME, "which is after the validation time")
@@ -139,7 +142,8 @@ def _check_tsa(data: bytes, request: ProofRequest) -> Finding:
     from foja.proofs.ers import judge as judge_record
     from foja.proofs.tsa import judge
 
-    terms = replace(terms_of(request.trust, request.at), nonce=request.nonce, budget=request.budget)
+    terms = terms_of(request.trust, request.at, request.proven, request.budget)
+    terms = replace(terms, nonce=request.nonce)
     if is_record(data) or request.group is not None:
         found = judge_record(data, request.sha256, terms, group=request.group, digests=request.digests)
         return found.finding
@@ -175,9 +179,7 @@ def _check_rekor(data: bytes, request: ProofRequest) -> Finding:
     from foja.judge.terms import anchors_of
     from foja.proofs.rekor import check
 
-    anchors = anchors_of(request.trust, request.at)
-    terms = replace(anchors.terms, budget=request.budget)
-    return check(data, request.sha256, replace(anchors, terms=terms))
+    return check(data, request.sha256, anchors_of(request.trust, request.at, request.proven, request.budget))
 
 
 def _check_evm(data: bytes, request: ProofRequest) -> Finding:

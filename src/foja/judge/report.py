@@ -176,6 +176,7 @@ def _document(finding: Finding) -> Json:
         "not_checked": [plain(each) for each in finding.not_checked],
         "rests_on": [_item(each) for each in finding.rests_on],
         "missing": [_item(each) for each in finding.missing],
+        **({"remarks": [plain(each) for each in finding.remarks]} if finding.remarks else {}),
     }
 
 

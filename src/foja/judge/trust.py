@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from foja.core.canonical import Json
 from foja.core.note import Verifier
+from foja.proofs.algorithms import Sunset
 from foja.proofs.cosignature import CosignerKey, Policy
 from foja.proofs.ots.network import MAIN, MAINNET_DIFFICULTY
 
@@ -49,6 +50,7 @@ class Trust:
     bitcoin_network: str = MAIN  # another one is marked in every report
     timestamp_policies: tuple[str, ...] | None = None  # OIDs of timestamp policies; None: any
     revocation_required: bool = False
+    sunsets: tuple[Sunset, ...] = ()  # until when algorithms count, beside the remarks of ETSI TS 119 312
     worst_accuracy_ms: int | None = None  # the worst accuracy of a timestamp; None: any
 
     def document(self) -> dict[str, Json]:
@@ -74,6 +76,7 @@ class Trust:
             **({} if self.bitcoin_network == MAIN else {"bitcoin_network": self.bitcoin_network}),
             **({"cosigners": _sorted(each.vkey() for each in self.cosigners)} if self.cosigners else {}),
             **({"cosigner_policy": str(self.cosigner_policy)} if self.cosigner_policy else {}),
+            **({"algorithms": _sorted(map(str, self.sunsets))} if self.sunsets else {}),
             **({} if self.worst_accuracy_ms is None else {"worst_accuracy_ms": self.worst_accuracy_ms}),
             **(
                 {"checkpoints": _digests(note.encode() for _, note, _ in self.growths)}

@@ -3,7 +3,7 @@
 An item is one text or one file's bytes: a DER certificate, a `trusted_root.json`, a policy
 (docs/verify.md), or lines. A line is a PEM block, the `name+id+key` of a log or of a cosigner,
 `cosigners:2 of 3`, `evm-block:0x…`, `evm-chain:137`, `evm-sender:0x…`, `bitcoin-header:<height>:<hex>`,
-`bitcoin-network:<name>:<minimum difficulty>`, a `# remark`, or empty.
+`bitcoin-network:<name>:<minimum difficulty>`, `algorithm-until:rsa<3000:2026-01-01`, a `# remark`, or empty.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from foja.core.canonical import Json, parse
 from foja.core.serializer import MAX_INTEGER
 from foja.errors import NotCanonical, Refused
 from foja.judge.trust import Identity, Trust
+from foja.proofs.algorithms import ETSI, Sunset, parse_sunset
 from foja.proofs.cosignature import CosignerKey, Policy, parse_policy, read_vkey
 from foja.proofs.ots.network import MINIMUM_DIFFICULTY
 
@@ -25,6 +26,7 @@ POLICY = "foja/policy/v1"
 MAX_BYTES = 2 << 20
 _BEGIN = re.compile("-----BEGIN ([A-Z0-9 ]+)-----")
 _VKEY = re.compile(r"[^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+")
+_STANDARD = "algorithm-until:ts-119-312"
 _SIGSTORE = "application/vnd.dev.sigstore.trustedroot"
 
 Found = dict[str, Any]
@@ -38,6 +40,7 @@ def read(items: Iterable[str | bytes], headers: Iterable[tuple[int, bytes]] = ()
             raise Refused(f"a trust item has {len(item)} characters, over {MAX_BYTES}; give only the roots")
         _read_item(found, item)
     _choose_network(found)
+    _choose_sunsets(found)
     policy = _cosigner_policy(found)
     lists = {name: tuple(dict.fromkeys(value)) for name, value in found.items() if isinstance(value, list)}
     return Trust(**{**found, **lists}, cosigner_policy=policy)
@@ -60,6 +63,16 @@ def _choose_network(found: Found) -> None:
     for name, difficulty in named:
         found["bitcoin_network"] = name
         found.setdefault("minimum_difficulty", difficulty)  # a policy may ask for another one
+
+
+def _choose_sunsets(found: Found) -> None:
+    """Refuse two dates for one algorithm; those of the standard give way to a date that is stated."""
+    chosen: dict[tuple[str, int | None], Sunset] = {}
+    for each in found.get("sunsets", ()):
+        if chosen.setdefault(each[:2], each) != each:
+            raise Refused(f"two dates are stated for one algorithm, {chosen[each[:2]]} and {each}; give one")
+    standard = ETSI if found.pop("standards", None) else ()
+    found["sunsets"] = [*chosen.values(), *(each for each in standard if each[:2] not in chosen)]
 
 
 def _read_item(found: Found, item: str | bytes) -> None:
@@ -146,6 +159,8 @@ def _add_line(found: Found, line: str) -> None:
     if _VKEY.fullmatch(line):
         key = read_vkey(line)
         _add(found, "cosigners" if isinstance(key, CosignerKey) else "logs", key)
+    elif line == _STANDARD:
+        _add(found, "standards", line)
     elif colon and prefix in _LINES:
         name, read_value = _LINES[prefix]
         try:
@@ -284,6 +299,7 @@ _DER: dict[str, tuple[str, Callable[[bytes], str]]] = {
     "X509 CRL": ("a list of revoked certificates", _field_of_crl),
 }
 _LINES: dict[str, tuple[str, Callable[[str], object]]] = {
+    "algorithm-until": ("sunsets", parse_sunset),
     "cosigners": ("cosigner_policies", str.strip),
     "evm-block": ("blocks", _hex(32)),
     "evm-chain": ("chains", _natural),
@@ -298,6 +314,7 @@ POLICY_FIELDS: dict[str, Callable[[Found, str, Json], None]] = {
     "revocation_required": _flag,
     "minimum_difficulty": _count,
     "worst_accuracy_ms": _count,
+    "algorithms": _lines("algorithm-until"),
     "cosigners": _cosigners,
     "evm_blocks": _lines("evm-block"),
     "evm_chains": _numbers,

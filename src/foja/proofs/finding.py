@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from foja.errors import Tampered
 from foja.proofs.contents import Contents
-from foja.proofs.notices import CHAIN_NOTICE, LOCAL_NOTICE, TEST_NOTICE
+from foja.proofs.notices import CHAIN_NOTICE, LOCAL_NOTICE, OLD_CERTIFICATE, TEST_NOTICE
 
 MAX_TEXT = 1000
 
@@ -121,6 +121,7 @@ class Reason(StrEnum):
     EKU_INVALID = "EKU_INVALID"
     KEY_USAGE_INVALID = "KEY_USAGE_INVALID"
     ALGORITHM_UNSUPPORTED = "ALGORITHM_UNSUPPORTED"
+    ALGORITHM_EXPIRED = "ALGORITHM_EXPIRED"
     EXTENSION_UNSUPPORTED = "EXTENSION_UNSUPPORTED"
     SIGNATURE_INVALID = "SIGNATURE_INVALID"
     CERT_EXPIRED_AT_GENTIME = "CERT_EXPIRED_AT_GENTIME"
@@ -171,6 +172,7 @@ class Finding:
     missing: tuple[TrustItem, ...] = ()  # what you would have to trust; only of an undecided one
     history: tuple[ShownEvent, ...] = ()  # of a ledger: some events by number, always the first and the last
     contents: Contents | None = None  # what these events say, of an event, an export or a conversation
+    remarks: tuple[str, ...] = ()  # by which time it was judged, and what has ended or was revoked since
 
     @property
     def local(self) -> bool:
@@ -186,6 +188,11 @@ class Finding:
     def of_unknown_chain(self) -> bool:
         """Whether its block is one of a chain that is not known as a public main network."""
         return CHAIN_NOTICE in self.not_checked
+
+    @property
+    def outlived(self) -> bool:
+        """Whether a certificate ended or was revoked after it was made, and nothing newer proves it."""
+        return any(each.startswith(OLD_CERTIFICATE) for each in self.remarks)
 
     @property
     def reserved(self) -> bool:

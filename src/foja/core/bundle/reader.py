@@ -75,7 +75,7 @@ def starts_like_zip(file: BinaryIO) -> bool:
 def open_container(file: BinaryIO, media_type: bytes = MEDIA_TYPE) -> Container:
     """Return the container of this type in a file, or raise `BadBundle`. Digests are not checked here."""
     size = file.seek(0, 2)
-    count, length, offset = _ending(file, size)
+    count, length, offset = ending_of(file, size)
     if length > LONGEST_DIRECTORY or count > MAX_ENTRIES:
         raise BadBundle("ZIP_BOMB", f"a directory of {count} entries in {length} bytes is over the limit")
     if offset + length > size:
@@ -95,7 +95,7 @@ def open_container(file: BinaryIO, media_type: bytes = MEDIA_TYPE) -> Container:
     return container
 
 
-def _ending(file: BinaryIO, size: int) -> tuple[int, int, int]:
+def ending_of(file: BinaryIO, size: int) -> tuple[int, int, int]:
     """Return the number of entries, and the length and offset of the directory."""
     if size < _END:
         raise BadBundle("MALFORMED", "the file is too short to be a container")

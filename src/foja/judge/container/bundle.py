@@ -21,6 +21,7 @@ from foja.judge.container.ledger import (
 )
 from foja.judge.container.seals import check_seals
 from foja.judge.cosigners import count_cosigners
+from foja.judge.existence import Proven
 from foja.judge.history import as_of
 from foja.judge.inclusion import Inclusion, log_item, refusal, unsigned
 from foja.judge.proof import ProofRequest, check_proof
@@ -44,6 +45,7 @@ class BundleRequest:
     at: datetime
     digest: bytes | None = None
     name: str | None = None
+    anchored: Proven | None = None  # by when the whole bundle existed, as a proof beside it shows
 
 
 def judge_bundle(file: BinaryIO, question: BundleRequest) -> Report:
@@ -54,20 +56,20 @@ def judge_bundle(file: BinaryIO, question: BundleRequest) -> Report:
     except BadBundle as error:
         return _report(question, subject, (refusal(CONTAINER, error),), ())
     budget = Budget()
-    sealed, since = check_seals(files.seals, question.trust, question.at, budget)
+    sealed, proven = check_seals(files.seals, question.trust, question.at, budget, question.anchored)
     try:
         manifest = files.manifest()
     except BadBundle as error:
         return _report(question, subject, (refusal(CONTAINER, error), *sealed), ())
-    moment = min(since or question.at, question.at)
-    request = ProofRequest(manifest.witness_hash, question.trust, moment, budget=budget)
+    moment = min(proven.at, question.at) if proven else question.at
+    request = ProofRequest(manifest.witness_hash, question.trust, moment, proven=proven, budget=budget)
     ledger, recorded = _ledger(files, manifest, question)
     findings = (
         _container(files, manifest, question.digest),
         *sealed,
         ledger,
         *_proofs(files, manifest, recorded, request),
-        *_signatures(recorded, request),
+        *_signatures(recorded, replace(request, at=question.at), ledger),
     )
     subject = Subject(manifest.witness_hash, _name(manifest, recorded))
     report = _report(question, subject, findings, manifest.required)
@@ -188,11 +190,13 @@ def _proofs(
             yield Finding(kind, Status.ABSENT, Reason.NOT_INCLUDED, "it is required, but not in the bundle")
 
 
-def _signatures(recorded: RecordedHistory | None, request: ProofRequest) -> Iterator[Finding]:
+def _signatures(
+    recorded: RecordedHistory | None, request: ProofRequest, ledger: Finding
+) -> Iterator[Finding]:
     if recorded and recorded.signed:
         from foja.judge.container.signatures import check_signatures  # late: most histories have none
 
-        yield from check_signatures(recorded.signed, request)
+        yield from check_signatures(recorded.signed, request, ledger)
 
 
 def _lost(evidence: EvidenceFile, by: int) -> Finding:

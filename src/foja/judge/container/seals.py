@@ -8,6 +8,7 @@ from datetime import datetime
 from hashlib import sha256
 
 from foja.judge.container.files import Seal
+from foja.judge.existence import Proven, proven_by, with_time
 from foja.judge.terms import terms_of
 from foja.judge.trust import Trust
 from foja.proofs import ers, tsa
@@ -19,27 +20,26 @@ EVIDENCE = "seal"
 
 
 def check_seals(
-    seals: Sequence[Seal], trust: Trust, at: datetime, budget: Budget
-) -> tuple[tuple[Finding, ...], datetime | None]:
+    seals: Sequence[Seal], trust: Trust, at: datetime, budget: Budget, anchored: Proven | None = None
+) -> tuple[tuple[Finding, ...], Proven | None]:
     """Judge the newest token at `at`, and each older one at the time of the token that renewed it.
 
-    Return what they show, oldest first, and since when nothing can have changed, if all are verified.
+    `anchored` is a time by which the whole bundle existed. Return what the seals show, oldest first, and the
+    earliest verified time by which nothing inside can have changed, or None.
     """
     findings: list[Finding] = []
-    moment, newer = at, None
+    proven, newer = anchored, None
     for seal in reversed(seals):
-        terms = replace(terms_of(trust, moment), budget=budget)
-        checked = _judge(seal, terms)
+        checked = _judge(seal, terms_of(trust, at, proven, budget))
         found = _finding(checked, seal)
         if newer and checked.stamp and checked.stamp.gen_time > newer + CLOCK_TOLERANCE:
             detail = "it is newer than the token that renews it"
             found = replace(found, status=Status.INVALID, reason=Reason.SEAL_ORDER, detail=detail)
-        findings.insert(0, found)
+        findings.insert(0, with_time(found, proven) if proven else found)
         newer = checked.stamp.gen_time if checked.stamp else newer
-        moment = checked.stamp.gen_time if checked.stamp and checked.verified else at
-    findings = _with_renewals(findings)
-    verified = all(each.status is Status.VERIFIED for each in findings)
-    return tuple(findings), moment if verified else None
+        if found.status is Status.VERIFIED and findings[-1].status is Status.VERIFIED:
+            proven = proven_by(found, f"the time of {seal.path}, which covers it")
+    return tuple(_with_renewals(findings)), proven
 
 
 def _with_renewals(findings: Sequence[Finding]) -> list[Finding]:

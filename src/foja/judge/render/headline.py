@@ -40,7 +40,12 @@ def tone(report: Report) -> str:
     if report.verdict is not Verdict.TOTAL_PASSED:
         return FAILED if report.verdict is Verdict.TOTAL_FAILED else UNDECIDED
     earliest = report.earliest
-    return CAUTION if report.revoked or earliest is None or earliest.reserved else PASSED
+    return CAUTION if report.revoked or earliest is None or earliest.reserved or _old(report) else PASSED
+
+
+def _old(report: Report) -> list[Finding]:
+    """Return the verified evidence whose certificate has ended or was revoked, without a renewal before."""
+    return [each for each in report.evidence if each.status is Status.VERIFIED and each.outlived]
 
 
 def missing_items(report: Report) -> list[TrustItem]:
@@ -132,6 +137,8 @@ def _more(report: Report, language: str) -> Iterator[str]:
     of_test = [each for each in report.evidence if each.status is Status.VERIFIED and each.of_test_network]
     if of_test and report.earliest and not report.earliest.of_test_network:
         yield text("test_note", language, titles=_titles(of_test, language))
+    if old := _old(report):
+        yield text("outlived_note", language, titles=_titles(old, language))
     if event := report.event_alone:
         yield text("as_of_alone", language, seq=event.statements[0].seq)
     elif last := report.last_event:

@@ -12,6 +12,8 @@ from foja.proofs.notices import (
     GROUP_NOT_GIVEN,
     IN_A_BATCH,
     LOCAL_NOTICE,
+    OLD_ALGORITHM,
+    OLD_CERTIFICATE,
     SEALED_IN_A_BATCH,
     TEST_NOTICE,
 )
@@ -20,6 +22,22 @@ from foja.proofs.notices import (
 _PATTERNS: Final = {
     re.escape(LOCAL_NOTICE): "autoridad local: prueba el orden ante usted, no la hora ante otros",
     re.escape(TEST_NOTICE): "red de pruebas: sus bloques no cuestan trabajo y no prueban la hora ante otros",
+    "judged as of (.+?): the time of event ([0-9]+), on the word of the log (.+)": (
+        "examinado con fecha {0}: la hora del evento {1}, según el registro {2}"
+    ),
+    "judged as of (.+?): the time of (.+), which covers it": (
+        "examinado con fecha {0}: la hora de {1}, que lo cubre"
+    ),
+    "judged as of (.+?): no verified time is earlier": (
+        "examinado con fecha {0}: ninguna hora verificada es anterior"
+    ),
+    f"{re.escape(OLD_CERTIFICATE)} (.+) ended on ([0-9-]+)": ("certificado antiguo: el de {0} caducó el {1}"),
+    f"{re.escape(OLD_CERTIFICATE)} (.+) was revoked on ([0-9-]+)": (
+        "certificado antiguo: el de {0} fue revocado el {1}"
+    ),
+    f"{re.escape(OLD_ALGORITHM)} ([a-z0-9]+) keys of fewer than ([0-9]+) bits since ([0-9-]+)": (
+        "algoritmo: ETSI TS 119 312 no recomienda claves {0} de menos de {1} bits desde el {2}"
+    ),
     re.escape(CHAIN_NOTICE): (
         "cadena: si es una red pública principal; los bloques de otras pueden no costar trabajo"
     ),
@@ -182,7 +200,7 @@ REASONS: Final[dict[str, str]] = {
     "NO_INCLUSION_PROOF": "no hay prueba de que la entrada esté en el registro",
     "CERTIFICATE_NOT_LOGGED": "el certificado no está en un registro en que usted confíe",
     "NOT_CHECKED": "la firma no se comprobó",
-    "STATUS_NOT_GRANTED": "la autoridad rechazó la solicitud",
+    "STATUS_NOT_GRANTED": "la autoridad no concedió ningún sello",
     "CONTENT_TYPE": "lo firmado no es del tipo esperado",
     "SIGNER_COUNT": "se espera un solo firmante",
     "IMPRINT_ALGORITHM": "usa otra función de huella",
@@ -195,12 +213,13 @@ REASONS: Final[dict[str, str]] = {
     "EKU_INVALID": "el certificado no se emitió para este uso, o no solo para él",
     "KEY_USAGE_INVALID": "la clave no puede firmar, o sirve para algo más",
     "ALGORITHM_UNSUPPORTED": "un algoritmo no se admite",
+    "ALGORITHM_EXPIRED": "un algoritmo ya no valía en la fecha con que se examina",
     "EXTENSION_UNSUPPORTED": "una extensión crítica no se admite",
     "SIGNATURE_INVALID": "la firma no corresponde a la clave",
-    "CERT_EXPIRED_AT_GENTIME": "un certificado había caducado cuando se hizo",
-    "CERT_NOT_YET_VALID_AT_GENTIME": "un certificado no era válido todavía cuando se hizo",
+    "CERT_EXPIRED_AT_GENTIME": "un certificado había caducado en la fecha que cuenta",
+    "CERT_NOT_YET_VALID_AT_GENTIME": "un certificado no era válido todavía en la fecha que cuenta",
     "CHAIN_INVALID": "la cadena de certificados no es válida",
-    "NAME_CONSTRAINTS": "un emisor no puede certificar ese nombre",
+    "NAME_CONSTRAINTS": "un emisor está limitado a ciertos nombres, lo que no se admite",
     "WEAK_KEY": "una clave es demasiado débil",
     "TSA_NAME_MISMATCH": "el sello nombra a otra autoridad que su certificado",
     "ROOT_NOT_TRUSTED": "su cadena termina en una raíz en que usted no confía",

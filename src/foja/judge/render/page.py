@@ -119,7 +119,7 @@ def _finding(finding: Finding, language: str) -> str:
     return (
         f'<article class="{finding.status.value.lower()}"><header><h3>{escape(title(finding, language))}</h3>'
         f'<p class="status">{status}{code}</p></header>{time}<p>{escape(plain(sentence) or "")}</p>'
-        f"{_detail(detail, language)}{_not_checked(finding, language)}</article>"
+        f"{_remarks(finding, language)}{_detail(detail, language)}{_not_checked(finding, language)}</article>"
     )
 
 
@@ -128,6 +128,11 @@ def _detail(detail: str | None, language: str) -> str:
         return ""
     label, words = text("technical", language), escape(plain(detail) or "")
     return f'<p class="detail">{label}: <span lang="en">{words}</span></p>'
+
+
+def _remarks(finding: Finding, language: str) -> str:
+    notices = (plain(translate(each, language)) or "" for each in finding.remarks)
+    return "".join(f"<p>{text('remark', language)}: {escape(each)}</p>" for each in notices)
 
 
 def _not_checked(finding: Finding, language: str) -> str:

@@ -78,5 +78,7 @@ def _finding(finding: Finding, language: str) -> Iterator[str]:
     yield f"    {plain(sentence)}"
     if detail:
         yield f"    {text('technical', language)}: {plain(detail)}"
+    for each in finding.remarks:
+        yield f"    {text('remark', language)}: {plain(translate(each, language))}"
     for each in finding.not_checked:
         yield f"    {text('not_checked', language)}: {plain(translate(each, language))}"

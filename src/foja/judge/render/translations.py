@@ -96,6 +96,10 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "Test network: {titles} rest on a block of a test network, which proves no time to others.",
         "Red de pruebas: {titles} se basan en un bloque de una red de pruebas: no prueba la hora a otros.",
     ),
+    "outlived_note": (
+        "Old certificate: {titles} rest on a certificate that ended or was revoked since; no renewal.",
+        "Certificado antiguo: {titles} se basan en un certificado caducado o revocado después; sin renovar.",
+    ),
     "the_log": ("the log {log}", "el registro {log}"),
     "unproven_log": (
         "this file only: no log that you trust has signed it",
@@ -275,6 +279,7 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     "rests_on_nothing": ("Nothing is verified.", "Nada está verificado."),
     "timeline": ("Timeline", "Cronología"),
     "evidence": ("The evidence, one by one", "Las pruebas, una por una"),
+    "remark": ("Note", "Nota"),
     "not_checked": ("Not checked", "No comprobado"),
     "by": ("existed by {time}, on the word of {source}", "existía a más tardar el {time}, según {source}"),
     "about": ("about {time}", "{time} (aprox.)"),

@@ -33,6 +33,7 @@ class FindingView:
     source: str
     sentence: str
     detail: str
+    remarks: Sequence[str]
     not_checked: Sequence[str]
 
 
@@ -95,5 +96,6 @@ def _view(finding: Finding, language: str) -> FindingView:
         say_source(finding, language) if timed else "",
         plain(sentence) or "",
         plain(detail) or "",
+        [plain(translate(each, language)) or "" for each in finding.remarks],
         [plain(translate(each, language)) or "" for each in finding.not_checked],
     )

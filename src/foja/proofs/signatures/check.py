@@ -9,6 +9,7 @@ from datetime import datetime
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from foja.errors import Malformed
+from foja.proofs.algorithms import Sunset, check_algorithms
 from foja.proofs.budget import Budget
 from foja.proofs.finding import Finding, Flaw, Reason, Status, TrustItem
 from foja.proofs.keys import signs, signs_digest
@@ -23,8 +24,8 @@ from foja.proofs.signatures.signer import (
     given_signer,
 )
 from foja.proofs.tsa.certificate import Certificate
-from foja.proofs.tsa.chain import find_path, root_item
-from foja.proofs.tsa.revocation import Revocations, check_revocation
+from foja.proofs.tsa.chain import find_path, root_item, use_of, uses_of
+from foja.proofs.tsa.revocation import Existence, Revocations, check_revocation
 from foja.proofs.tsa.signature import check_identified
 
 EVIDENCE = "signature"
@@ -49,36 +50,41 @@ class SignerTerms:
     crls: Sequence[bytes] = ()
     require_revocation: bool = False
     at: datetime | None = None  # when it is judged; None: when it was recorded
+    earliest: datetime | None = (
+        None  # the earliest time by which it existed; None: the one it is judged as of
+    )
+    sunsets: Sequence[Sunset] = ()  # until when algorithms count
     budget: Budget | None = None  # None: any cost
 
 
-def check(signature: Signature, witness: bytes, at: datetime) -> Checked:
-    """Return whether the signature's own key signed this digest; it was recorded at that time."""
+def check(signature: Signature, witness: bytes, at: datetime, earliest: datetime | None = None) -> Checked:
+    """Return whether the signature's own key signed this digest; it existed by that time, or `earliest`."""
     try:
         signer = _verify(signature, witness)
         if signer.certificate:
-            check_certificate(signer.certificate, at)
+            check_certificate(signer.certificate, at, earliest or at)
     except (Flaw, Malformed) as flaw:
         return Checked(_refusal(flaw))
     return Checked(Finding(EVIDENCE, Status.VERIFIED, detail=f"{signer.name} signed the digest"), signer)
 
 
 def judge(signature: Signature, witness: bytes, at: datetime, terms: SignerTerms) -> Finding:
-    """Return what the signature shows to a reader who trusts these keys and roots."""
+    """Return what a signature that existed by this time shows to a reader who trusts these keys and roots."""
     try:
         _spend(terms, 2)
     except Flaw as flaw:
         return flaw.finding(EVIDENCE)
-    checked = check(signature, witness, at)
+    checked = check(signature, witness, at, terms.earliest)
     signer = checked.signer
     if signer is None:
         return checked.finding
     try:
-        item, unknown = _check_trust(signer, at, terms)
+        item, unknown, remarks = _check_trust(signer, at, terms)
     except Flaw as flaw:
         return replace(flaw.finding(EVIDENCE), detail=f"{checked.finding.detail}, but {flaw.detail}")
     not_checked = (NO_TIME, *(f"revocation of {name}" for name in unknown))
-    return replace(checked.finding, according_to=signer.name, not_checked=not_checked, rests_on=(item,))
+    found = replace(checked.finding, according_to=signer.name, not_checked=not_checked, rests_on=(item,))
+    return replace(found, remarks=remarks)
 
 
 def _verify(signature: Signature, witness: bytes) -> Signer:
@@ -104,22 +110,40 @@ def _verify_raw(signature: Signature, witness: bytes) -> Signer:
     return signer
 
 
-def _check_trust(signer: Signer, at: datetime, terms: SignerTerms) -> tuple[TrustItem, Sequence[str]]:
-    """Return the key or the root that you trust, and whose revocation is not known, or raise `Flaw`."""
+def _check_trust(
+    signer: Signer, at: datetime, terms: SignerTerms
+) -> tuple[TrustItem, Sequence[str], tuple[str, ...]]:
+    """Return the key or root that you trust, whose revocation is not known, and remarks, or raise `Flaw`."""
     item = TrustItem("signer", "the public key of the signer", f"sha256:{signer.fingerprint}")
     if signer.spki in terms.keys:
-        return item, ()
+        return item, (), check_algorithms({use_of(signer.key)}, at, terms.sunsets)
     if signer.certificate is None:
         detail = "you did not name this key"
         raise Flaw(Reason.SIGNER_NOT_TRUSTED, detail, Status.INDETERMINATE, (item,))
     _spend(terms, sum(each.cost for each in signer.embedded))
     others = (*(each for each in signer.embedded if not each.weak), *terms.intermediates)
-    chain = find_path(signer.certificate, others, terms.roots, at, PURPOSES)
+    chain = _find_path(signer.certificate, others, at, terms)
     if signer.info is not None:
         check_identified(signer.info, chain)
     _spend(terms, sum(each.cost for each in chain[1:]) * len(signer.crls + signer.ocsps))
     revocations, required = Revocations((*signer.crls, *terms.crls), signer.ocsps), terms.require_revocation
-    return root_item(chain[-1]), check_revocation(chain, at, revocations, at=terms.at, required=required)
+    existence = Existence(at, at, stated=False)
+    standing = check_revocation(chain, existence, revocations, at=terms.at, required=required)
+    hashes = (signer.info.digest_algorithm,) if signer.info else ()
+    remarks = check_algorithms(uses_of(chain, hashes), at, terms.sunsets)
+    return root_item(chain[-1]), standing.unknown, remarks
+
+
+def _find_path(
+    signer: Certificate, others: Sequence[Certificate], at: datetime, terms: SignerTerms
+) -> Sequence[Certificate]:
+    """Return the chain to a root; one that was valid before the time of judgement may have been in use."""
+    try:
+        return find_path(signer, others, terms.roots, at, PURPOSES)
+    except Flaw as flaw:
+        if flaw.reason is Reason.CERT_EXPIRED_AT_GENTIME:
+            flaw.status = Status.INDETERMINATE
+        raise
 
 
 def _spend(terms: SignerTerms, units: int) -> None:

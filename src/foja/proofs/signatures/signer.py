@@ -108,8 +108,8 @@ def strong(key: PublicKeyTypes | None, name: str) -> PublicKeyTypes:
     raise unsupported(f"{name} is not an Ed25519, RSA, P-256, P-384 or P-521 key")
 
 
-def check_certificate(each: Certificate, at: datetime) -> None:
-    """Raise `Flaw` unless a certificate is for signing, and was valid when the signature was recorded."""
+def check_certificate(each: Certificate, at: datetime, earliest: datetime) -> None:
+    """Raise `Flaw` unless a certificate is for signing, and was valid when the signature existed."""
     if each.purposes is not None and not each.purposes & PURPOSES:
         raise Flaw(Reason.EKU_INVALID, f"{each.name} is not issued for signing documents")
     if not each.signs_data:
@@ -117,11 +117,13 @@ def check_certificate(each: Certificate, at: datetime) -> None:
     if each.unknown_critical:
         detail = f"{each.name} has a critical extension that is not supported"
         raise Flaw(Reason.EXTENSION_UNSUPPORTED, detail, Status.UNSUPPORTED)
-    if at < each.not_before:
-        detail = f"{each.name} is valid from {_time(each.not_before)}, and it was recorded at {_time(at)}"
+    if earliest < each.not_before:
+        detail = f"{each.name} is valid from {_time(each.not_before)}, and it existed by {_time(earliest)}"
         raise Flaw(Reason.CERT_NOT_YET_VALID_AT_GENTIME, detail, Status.INDETERMINATE)
     if at.replace(microsecond=0) > each.not_after:
-        detail = f"{each.name} was valid until {_time(each.not_after)}, and it was recorded at {_time(at)}"
+        detail = (
+            f"{each.name} was valid until {_time(each.not_after)}, and it is proven to exist by {_time(at)}"
+        )
         raise Flaw(Reason.CERT_EXPIRED_AT_GENTIME, detail, Status.INDETERMINATE)
 
 

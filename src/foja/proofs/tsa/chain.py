@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
 
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ed448 import Ed448PublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+from foja.proofs.algorithms import Use
 from foja.proofs.finding import Flaw, Reason, Status, TrustItem
 from foja.proofs.tsa.certificate import Certificate, is_issued_by
 
@@ -132,6 +137,23 @@ class _Search:
     def _note(self, flaw: Flaw) -> None:
         """Keep the first flaw, to report it if the whole search fails."""
         self._flaw = self._flaw or flaw
+
+
+def uses_of(chain: Sequence[Certificate], hashes: Iterable[str | None]) -> frozenset[Use]:
+    """Return the algorithms of a signature by these hashes, and of the certificates below its root."""
+    below = [each for each in chain if len(chain) == 1 or each is not chain[-1]]
+    signed_by = (each.x509.signature_hash_algorithm for each in chain[:-1])
+    names = (*hashes, *(each.name for each in signed_by if each))
+    return frozenset({*(Use(each) for each in names if each), *(use_of(each.key) for each in below)})
+
+
+def use_of(key: object) -> Use:
+    """Return the algorithm of a key, and its size."""
+    if isinstance(key, RSAPublicKey):
+        return Use("rsa", key.key_size)
+    if isinstance(key, EllipticCurvePublicKey):
+        return Use("ecdsa", key.curve.key_size)
+    return Use("ed448" if isinstance(key, Ed448PublicKey) else "ed25519")
 
 
 def root_item(root: Certificate) -> TrustItem:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from foja.errors import Malformed
+from foja.proofs.algorithms import Sunset, check_algorithms
 from foja.proofs.budget import Budget
 from foja.proofs.finding import Finding, Flaw, Reason, Status
-from foja.proofs.notices import LOCAL_NOTICE
+from foja.proofs.notices import LOCAL_NOTICE, OLD_CERTIFICATE
 from foja.proofs.tsa.authority import check_authority_name
 from foja.proofs.tsa.certificate import Certificate, parse_certificates
-from foja.proofs.tsa.chain import check_related, check_signer, find_path, root_item
+from foja.proofs.tsa.chain import check_related, check_signer, find_path, root_item, uses_of
 from foja.proofs.tsa.oids import LOCAL_POLICY
-from foja.proofs.tsa.revocation import Revocations, check_revocation
+from foja.proofs.tsa.revocation import Existence, Revocations, check_revocation
 from foja.proofs.tsa.signature import check_identified, check_signature, signer_of
 from foja.proofs.tsa.token import Info, Token, read_token
 
@@ -76,6 +77,8 @@ class Terms:
     since: datetime | None = None  # when its nonce was sent; None: not known
     tolerance: timedelta = CLOCK_TOLERANCE  # of the token's time, before `since` and after `at`
     require_accuracy: bool = True  # with `worst_accuracy`: refuse a token that states no accuracy
+    proven: datetime | None = None  # by when it existed, as a newer token over it proves; None: not proven
+    sunsets: Sequence[Sunset] | None = None  # until when algorithms count; None: any algorithm, at any time
     budget: Budget | None = None  # None: any cost
 
 
@@ -110,9 +113,12 @@ def _check(token: Token, digest: bytes, terms: Terms) -> Checked:
     _check_policy(info, terms)
     _spend(terms, sum(each.cost for each in chain[1:]) * len(token.crls + token.ocsps))
     revocations = Revocations((*token.crls, *terms.crls), (*token.ocsps, *terms.ocsps))
-    required = terms.require_revocation
-    unknown = check_revocation(chain, info.gen_time, revocations, at=terms.at, required=required)
-    return Checked(_verified(info, chain, terms, unknown), _stamp(token, chain))
+    required, existence = terms.require_revocation, Existence(info.gen_time, terms.proven)
+    standing = check_revocation(chain, existence, revocations, at=terms.at, required=required)
+    revoked = () if terms.proven else standing.revoked
+    remarks = (*_ended(chain, terms), *revoked, *_old_algorithms(token, chain, terms))
+    found = _verified(info, chain, terms, standing.unknown)
+    return Checked(replace(found, remarks=remarks), _stamp(token, chain))
 
 
 def _spend(terms: Terms, units: int) -> None:
@@ -120,11 +126,27 @@ def _spend(terms: Terms, units: int) -> None:
         terms.budget.spend(units)
 
 
+def _ended(chain: Sequence[Certificate], terms: Terms) -> Iterator[str]:
+    """Yield which certificates had ended when the token was last proven to exist, or is judged."""
+    moment = terms.proven or terms.at
+    for each in chain[:-1]:
+        if moment and moment > each.not_after:
+            yield f"{OLD_CERTIFICATE} {each.name} ended on {each.not_after:%Y-%m-%d}"
+
+
+def _old_algorithms(token: Token, chain: Sequence[Certificate], terms: Terms) -> tuple[str, ...]:
+    moment = terms.proven or terms.at
+    if moment is None or terms.sunsets is None:
+        return ()
+    hashes = (token.info.algorithm, token.signature.digest_algorithm)
+    return check_algorithms(uses_of(chain, hashes), moment, terms.sunsets)
+
+
 def _check_imprint(info: Info, digest: bytes, algorithm: str) -> None:
     """T3: it is about this digest."""
     if info.algorithm != algorithm:
         detail = f"it is about a digest by {info.algorithm or 'an unknown algorithm'}, not by {algorithm}"
-        raise Flaw(Reason.IMPRINT_ALGORITHM, detail)
+        raise Flaw(Reason.IMPRINT_ALGORITHM, detail, Status.INVALID if info.algorithm else Status.UNSUPPORTED)
     if not hmac.compare_digest(info.imprint, digest):
         raise Flaw(Reason.IMPRINT_MISMATCH, f"it is about another digest: {info.imprint.hex()}")
 
@@ -170,12 +192,14 @@ def _latest(info: Info) -> datetime:
 def _check_policy(info: Info, terms: Terms) -> None:
     """T8: policy and accuracy are allowed."""
     if terms.policies is not None and info.policy not in terms.policies:
-        raise Flaw(Reason.POLICY_NOT_ALLOWED, f"it was made under the policy {info.policy}")
+        detail = f"it was made under the policy {info.policy}, which you do not allow"
+        raise Flaw(Reason.POLICY_NOT_ALLOWED, detail, Status.INDETERMINATE)
     worst = terms.worst_accuracy
     if worst is None or (info.accuracy is None and not terms.require_accuracy):
         return
     if info.accuracy is None or info.accuracy > worst:
-        raise Flaw(Reason.ACCURACY_NOT_ALLOWED, f"its accuracy is {info.accuracy or 'not stated'}")
+        detail = f"its accuracy is {info.accuracy or 'not stated'}, and you allow {worst}"
+        raise Flaw(Reason.ACCURACY_NOT_ALLOWED, detail, Status.INDETERMINATE)
 
 
 def _verified(info: Info, chain: Sequence[Certificate], terms: Terms, unknown: Sequence[str]) -> Finding:

@@ -31,6 +31,7 @@ from foja.proofs.tsa.oids import SIGNED_DATA, TST_INFO, algorithm_of
 MAX_BYTES = 262_144
 CACHED_TOKENS, CACHED_BYTES = 256, 8192  # of one token; larger ones are read again
 _dotted = lru_cache(maxsize=64)(dotted)
+_GRANTED = (0, 1)
 _STATUSES = {0: "granted", 1: "granted with changes", 2: "rejection", 3: "waiting", 4: "revocation warning"}
 _FAILURES = {
     0: "badAlg",
@@ -77,17 +78,17 @@ def read_token(data: bytes) -> Token:
     inside = DerReader(data).into(SEQUENCE)
     if inside.next == OID:
         return _token(data)
-    _check_granted(inside)
-    if inside.next == -1:
-        raise Flaw(Reason.STATUS_NOT_GRANTED, "the authority granted a token but sent none")
+    status, answer = _status(inside)
+    if status not in _GRANTED or inside.next == -1:
+        raise Flaw(Reason.STATUS_NOT_GRANTED, f"the authority sent no token; it answered: {answer}")
     token = inside.whole(SEQUENCE)
     inside.finish()
     return _token(token)
 
 
 @cached(SEQUENCE)
-def _check_granted(info: DerReader) -> None:
-    """T1: the status is granted."""
+def _status(info: DerReader) -> tuple[int, str]:
+    """T1: return the status, and all that is said about it; with changes or without, the token counts."""
     status = info.integer()
     texts = info.optional(SEQUENCE)
     parts = [_STATUSES.get(status, f"status {status}")]
@@ -96,8 +97,7 @@ def _check_granted(info: DerReader) -> None:
     if info.next == BITS:
         parts += _failures(info.take(BITS))
     info.finish()
-    if status != 0:
-        raise Flaw(Reason.STATUS_NOT_GRANTED, f"the authority answered: {', '.join(parts)}")
+    return status, ", ".join(parts)
 
 
 def _failures(bits: bytes) -> list[str]:

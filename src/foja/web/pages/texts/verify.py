@@ -59,6 +59,7 @@ TEXTS: Final[Table] = {
     ),
     "missing": ("What was missing", "Qué faltó"),
     "evidence": ("Evidence", "Evidencia"),
+    "remark": ("Note", "Nota"),
     "not_checked": ("Not checked", "No se revisó"),
     "technical": ("Technical detail", "Detalle técnico"),
     "timeline": ("Timeline", "Línea de tiempo"),
