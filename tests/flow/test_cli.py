@@ -310,10 +310,10 @@ def test_a_receipt_is_verified_by_foja_and_by_scitt_cose(run: Run, tmp_path: Pat
     key.write_text(run("log", "key").out)
     assert run("verify", event, "--proof", receipt, "--trust", key).code == 0
     (tmp_path / "log.pem").write_text(run("log", "key", "--pem").out)
-    words = ["--receipt", receipt, "--receipt-log-pubkey", tmp_path / "log.pem"]
-    tool = Path(sys.executable).with_name("scitt-cose")
+    words = [str(Path(sys.executable).with_name("scitt-cose")), "--receipt", str(receipt)]
+    words += ["--receipt-log-pubkey", str(tmp_path / "log.pem")]
     for entry, code in ((written["entry"], 0), ("00", 1)):
-        ran = subprocess.run([tool, *words, "--leaf-entry-hex", entry], capture_output=True, check=False)
+        ran = subprocess.run([*words, "--leaf-entry-hex", entry], capture_output=True, check=False)
         assert ran.returncode == code, ran.stdout
     check_refused(run("log", "receipt", ID, 99, "-o", tmp_path / "b.cose"), 1, "has no event 99")
 

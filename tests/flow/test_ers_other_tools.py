@@ -139,6 +139,7 @@ def renew(folder: Path, stamper: Stamper, ask: str, finish: str, days: int) -> b
     """Return the record in a folder after Bouncy Castle renewed it with a reply of this authority."""
     run_java(ask, folder)
     asked = tsa.read_request((folder / "request.tsq").read_bytes())
+    assert asked.algorithm is not None
     reply = stamper.reply(asked.imprint, NOW + timedelta(days=days), asked.algorithm)
     (folder / "reply.tsr").write_bytes(reply)
     run_java(finish, folder)

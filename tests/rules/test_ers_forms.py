@@ -10,6 +10,7 @@ import pytest
 
 import foja
 from foja.embedded.tsa.issuer import new_root
+from foja.judge.detached import Detached
 from foja.judge.render import as_text
 from foja.judge.report import Report, Verdict
 from foja.proofs import tsa
@@ -56,7 +57,7 @@ def record(*chains: Sequence[Stamp], algorithms: Sequence[str] = ("sha256",)) ->
 
 
 def judged(data: bytes, days: float = 310, subject: bytes = TEXT) -> Report:
-    proof = foja.judge.detached.Detached(data, "a.ers")
+    proof = Detached(data, "a.ers")
     return foja.verify(subject, TRUST, NOW + timedelta(days=days), proofs=[proof])
 
 
