@@ -18,6 +18,7 @@ from typing import ClassVar, Self
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from foja.core.origin import number_of
 from foja.errors import Refused, Tampered
 
 _KEY_BYTES = 32
@@ -78,8 +79,8 @@ class Verifier:
         return f"{self.name}+{self.key_id.hex()}+{_text64(self.ALGORITHM + self.public_key)}"
 
     def signs_for(self, origin: str) -> bool:
-        """Return whether this is the key of the log with this origin: its name, or a restart of it."""
-        return origin == self.name or origin.startswith(f"{self.name}/")
+        """Return whether this key signs this log: its name, or a restart that names the old head."""
+        return number_of(self.name, origin) is not None
 
     def accepts(self, text: str, signature: bytes) -> bool:
         """Return whether this key made this signature of this text."""
