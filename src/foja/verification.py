@@ -18,7 +18,7 @@ from foja.core.bundle.reader import starts_like_zip
 from foja.core.event import FIRST, LAST, is_in_calendar
 from foja.core.fields import many
 from foja.errors import Refused, Tampered
-from foja.judge.detached import Detached, judge_detached
+from foja.judge.detached import Detached, judge_detached, split_statements
 from foja.judge.proof import MAX_BYTES, UNEXPECTED, not_judged, other_algorithm
 from foja.judge.report import Report, Subject
 from foja.judge.trust import Trust
@@ -104,14 +104,14 @@ def _judge(
     domain: str | None,
 ) -> Report:
     if _lists_evidence(file) and (_is_bundle(file) or (not proofs and starts_like_zip(file))):
-        return _with_detached(_judge_bundle(file, subject, trust, at), file, proofs, trust)
+        return _judge_bundle(file, subject, proofs, trust, at)
     digests = _digests_of(file, {other_algorithm(each.data) for each in proofs})
     whole = Subject(digests["sha256"], subject.name)
     bundles = [each for each in proofs if each.is_bundle]
     if len(bundles) == 1 and subject.sha256 in (None, whole.sha256):
         bundle = bundles[0].bundle or io.BytesIO(bundles[0].data)
         others = [each for each in proofs if not each.is_bundle]
-        return _with_detached(_judge_bundle(bundle, whole, trust, at), bundle, others, trust)
+        return _judge_bundle(bundle, whole, others, trust, at)
     return judge_detached(
         whole, proofs, trust, at, stated=subject.sha256, content=file, digests=digests, domain=domain
     )
@@ -147,10 +147,14 @@ def _about_either(document: Finding, bundle: Finding) -> Finding:
     return replace(bundle, evidence="bundle")
 
 
-def _judge_bundle(file: BinaryIO, subject: Subject, trust: Trust, at: datetime) -> Report:
+def _judge_bundle(
+    file: BinaryIO, subject: Subject, proofs: list[Detached], trust: Trust, at: datetime
+) -> Report:
     from foja.judge.container.bundle import BundleRequest, judge_bundle  # detached proofs do not need it
 
-    return judge_bundle(file, BundleRequest(trust, at, subject.sha256, subject.name))
+    statements, others = split_statements(proofs)
+    request = BundleRequest(trust, at, subject.sha256, subject.name, tuple(statements))
+    return _with_detached(judge_bundle(file, request), file, others, trust)
 
 
 def _digests_of(file: BinaryIO, others: set[str | None]) -> dict[str, bytes]:

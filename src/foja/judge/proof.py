@@ -12,8 +12,9 @@ from foja.errors import NotCanonical
 from foja.judge.trust import Trust
 from foja.proofs.budget import Budget
 from foja.proofs.finding import Finding, Flaw, Reason, Status
+from foja.proofs.statement import HEADER as STATEMENT
 
-LEDGER, BLINDING = "ledger", "blinding"
+LEDGER, BLINDING, MONITOR = "ledger", "blinding", "monitor"
 BLINDING_NAME = ".blinding"
 MAX_BYTES = 2 << 20
 LARGEST = {"tsa": 256 << 10, "bitcoin": 256 << 10, "evm": 1 << 20, "polygon": 1 << 20, "rekor": MAX_BYTES}
@@ -22,6 +23,7 @@ _STARTS = {
     b"\x00OpenTimestamps\x00": "bitcoin",
     b"\x30": "tsa",
     LOG_PROOF.encode(): LEDGER,
+    f"{STATEMENT}\n".encode(): MONITOR,
     b"PK\x03\x04": "container",
 }
 _JSON = {b"application/vnd.dev.sigstore.bundle": "rekor", b'"foja/evm/v1"': "evm"}
@@ -32,6 +34,7 @@ _NAMES = {
     ".ots": "bitcoin",
     ".evm.json": "evm",
     ".tlog-proof": LEDGER,
+    ".monitor": MONITOR,
     ".sigstore": "rekor",
     ".sigstore.json": "rekor",
     ".rekor.json": "rekor",

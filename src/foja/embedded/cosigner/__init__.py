@@ -18,8 +18,15 @@ from pathlib import Path
 from typing import Self
 
 from foja.core.merkle import EMPTY_ROOT, check_consistency
-from foja.core.note import Checkpoint, Verifier, open_note, parse_checkpoint, split_note
-from foja.core.origin import number_of, restart_of
+from foja.core.note import (
+    Checkpoint,
+    Verifier,
+    number_of,
+    open_note,
+    parse_checkpoint,
+    restart_of,
+    split_note,
+)
 from foja.embedded.cosigner.state import Seen, State, StateFile
 from foja.errors import Refused, SetupFailed, Tampered
 from foja.proofs.cosignature import CosignerSigner, CosignRequest, parse_request
