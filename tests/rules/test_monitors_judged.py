@@ -12,6 +12,7 @@ import pytest
 
 import foja
 from foja.core.bundle.manifest import StreamHead
+from foja.core.canonical import Json
 from foja.core.chain import leaf_entry
 from foja.core.note import Checkpoint, Signer
 from foja.core.proof import Proof, parse_proof
@@ -213,7 +214,8 @@ async def test_no_bundle_of_a_forked_log_passes_under_a_policy_that_asks_for_a_m
 ) -> None:
     """One tree has two last events of a document: one revokes it. All cosigners would sign that tree."""
     shown = SCENE.document_events(sha256(TEXT).digest())
-    hidden = [*shown[:-1], ("document.revoked", {"reason": "expired"})]
+    revoked: tuple[str, Json] = ("document.revoked", {"reason": "expired"})
+    hidden = [*shown[:-1], revoked]
     honest, other = (stream("document", ENTITY, each) for each in (shown, hidden))
     entries = [leaf_entry(each.entity_id, each.seq, each.chain_hash) for each in (*honest, other[-1])]
     monitor = Monitor(Folder(tmp_path), [SCENE.key.verifier()], (), State(SCENE.key.name))
