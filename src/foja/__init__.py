@@ -58,6 +58,7 @@ def connect(
     storage_url: str | None = None,
     tenant: str | None = None,
     log_name: str | None = None,
+    log_public: Literal["entries", "checkpoints", "none"] | None = None,
     micro_batch: bool | None = None,
     writers: int | None = None,
     connections: int | None = None,
@@ -200,6 +201,7 @@ def connect(
     storage_url: store of objects and log tiles; empty: `store` in `home`.
     tenant: tenant that this process writes and works for; empty: writes `default`, works for all.
     log_name: origin line of the log's checkpoints; empty: derived from the installation's id.
+    log_public: what a stranger reads of the log over HTTP; `entries` shows stream ids and activity.
     micro_batch: send appends that wait at the same time in one call.
     writers, connections: most connections for micro-batches, and for everything else.
     retry_seconds: how long an append is retried while the database is unavailable.

@@ -13,7 +13,7 @@ from typing import BinaryIO
 from foja.errors import SetupFailed
 
 _OTHERS, _TRAVERSE = 0o077, 0o010
-_OWN_FOLDERS = {"cosigner", "keys", "postgres", "store", "tsa", "uploads"}
+_OWN_FOLDERS = {"cosigner", "keys", "monitor", "postgres", "store", "tsa", "uploads"}
 _OWN_FILES = ("installation", "postgres.", "redis.", "restore.", "tsa.", ".tsa.", ".installation.")
 UNFINISHED = "restore.unfinished"  # in the home while a backup is being restored
 REPEAT = "Run the same `foja restore` again, or remove that folder"

@@ -104,6 +104,7 @@ class Settings(BaseSettings):
     tenant: Tenant = ""
     domains: str = ""
     log_name: str = ""
+    log_public: Literal["entries", "checkpoints", "none"] = "checkpoints"
     micro_batch: bool = True
     writers: int = Field(default=2, ge=1)
     connections: int = Field(default=8, ge=2)

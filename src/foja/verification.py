@@ -19,7 +19,7 @@ from foja.core.bundle.proof_file import MEDIA_TYPE as PROOF_TYPE
 from foja.core.event import FIRST, LAST, is_in_calendar
 from foja.core.fields import many
 from foja.errors import Refused, Tampered
-from foja.judge.detached import Detached, judge_detached
+from foja.judge.detached import Detached, judge_detached, split_statements
 from foja.judge.existence import Proven, earliest_of
 from foja.judge.proof import MAX_BYTES, UNEXPECTED, not_judged, other_algorithms
 from foja.judge.report import Report, Subject, Verdict
@@ -134,8 +134,9 @@ def _judge_proof_file(
     from foja.judge.container.proof_file import judge_proof_file  # detached proofs do not need it
 
     subject = Subject(_digests_of(file, set())["sha256"], stated.name)
-    report = judge_proof_file(file, subject, trust, at)
-    more = judge_detached(subject, proofs, trust, at, stated=stated.sha256).evidence
+    statements, others = split_statements(proofs)
+    report = judge_proof_file(file, subject, trust, at, statements)
+    more = judge_detached(subject, others, trust, at, stated=stated.sha256).evidence
     return replace(report, evidence=report.evidence + more)
 
 
@@ -158,13 +159,14 @@ def _judge_with(
 
     What is undecided is judged again, as of the time by which a proof shows that the bundle existed.
     """
-    report = _judge_bundle(bundle, subject, trust, at)
-    more = judge_detached(report.subject, proofs, trust, at).evidence
+    statements, others = split_statements(proofs)
+    report = _judge_bundle(bundle, subject, statements, trust, at)
+    more = judge_detached(report.subject, others, trust, at).evidence
     if any(each.status is Status.INVALID for each in more):
         itself = Subject(_digests_of(bundle, set())["sha256"], report.subject.name)
-        whole = judge_detached(itself, proofs, trust, at).evidence
+        whole = judge_detached(itself, others, trust, at).evidence
         if report.verdict is Verdict.INDETERMINATE and (anchored := earliest_of(whole)):
-            report = _judge_bundle(bundle, subject, trust, at, anchored)
+            report = _judge_bundle(bundle, subject, statements, trust, at, anchored)
         more = tuple(map(_about_either, more, whole))
     return replace(report, evidence=report.evidence + more)
 
@@ -177,11 +179,17 @@ def _about_either(document: Finding, bundle: Finding) -> Finding:
 
 
 def _judge_bundle(
-    file: BinaryIO, subject: Subject, trust: Trust, at: datetime, anchored: Proven | None = None
+    file: BinaryIO,
+    subject: Subject,
+    statements: list[Detached],
+    trust: Trust,
+    at: datetime,
+    anchored: Proven | None = None,
 ) -> Report:
     from foja.judge.container.bundle import BundleRequest, judge_bundle  # detached proofs do not need it
 
-    return judge_bundle(file, BundleRequest(trust, at, subject.sha256, subject.name, anchored))
+    request = BundleRequest(trust, at, subject.sha256, subject.name, anchored, tuple(statements))
+    return judge_bundle(file, request)
 
 
 def _digests_of(file: BinaryIO, others: set[str]) -> dict[str, bytes]:

@@ -93,16 +93,61 @@ def test_a_forked_log_gets_no_second_signature_and_is_reported_once(
     assert accepted(service, LOG.request(7, 8))
 
 
-def test_a_restart_of_the_log_is_a_log_of_its_own(
+def restarted(log: MemoryLog, size: int, number: int, forked_at: int = 0) -> MemoryLog:
+    """Return the log that `foja log restart` opens after this one."""
+    name = f"log.example/{number}/{size}-{log.checkpoint(size).root.hex()}"
+    return MemoryLog(origin=name, forked_at=forked_at)
+
+
+def test_a_restart_from_the_head_that_was_seen_is_signed_and_closes_the_old_log(
     service: LocalCosigner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    again = MemoryLog(origin="log.example/2/7-abcd", forked_at=0)
+    again = restarted(LOG, 7, 2)
+    third = restarted(again, 4, 3)
     assert accepted(service, LOG.request(0, 7))
     assert accepted(service, again.request(0, 3))
-    assert accepted(service, LOG.request(7, 8))
-    monkeypatch.setattr(cosigner, "MAX_ORIGINS", 2)
-    assert service.reply(MemoryLog(origin="log.example/3").request(0, 1)).status == 403
+    assert accepted(service, LOG.request(7, 7)), "the old head may be asked for again"
+    assert service.reply(LOG.request(7, 8)).status == 403, "the old log is closed"
+    assert service.reply(third.request(0, 1)).status == 403, "the head that it names is not signed yet"
     assert accepted(service, again.request(3, 4))
+    with monkeypatch.context() as full:
+        full.setattr(cosigner, "MAX_ORIGINS", 2)
+        assert service.reply(third.request(0, 1)).status == 403
+        assert accepted(service, again.request(4, 4))
+    assert accepted(service, third.request(0, 1))
+
+
+def test_a_second_log_of_the_name_gets_no_signature(
+    service: LocalCosigner, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The operator invents an origin, and signs another history under it with the key of the log."""
+    assert accepted(service, LOG.request(0, 7))
+    smaller, other = LOG.checkpoint(5).root.hex(), bytes(32).hex()
+    heads = ("2", "1", "2/7-abcd", f"2/5-{smaller}", f"2/7-{other}", f"2/8-{LOG.checkpoint(8).root.hex()}")
+    with caplog.at_level(logging.ERROR):
+        for head in heads:
+            invented = MemoryLog(origin=f"log.example/{head}", forked_at=5)
+            for size in (0, 9, 9):
+                answer = service.reply(invented.request(0, size))
+                assert answer.status in (403, 404), head
+                assert not answer.text.startswith("—")
+    named = [each for each in caplog.records if "does not name the head" in each.getMessage()]
+    assert len(named) == 3, "each origin is reported once"
+    assert accepted(service, LOG.request(7, 8)), "the log itself grows"
+
+
+def test_a_restart_from_an_older_head_needs_the_word_of_the_operator(tmp_path: Path) -> None:
+    """The log was restored from a backup of 5 leaves; the cosigner saw 7."""
+    again = restarted(LOG, 5, 2)
+    with LocalCosigner.opened(tmp_path, [KEY.verifier()]) as service:
+        assert accepted(service, LOG.request(0, 7))
+        assert service.reply(again.request(0, 3)).status == 403
+    with LocalCosigner.opened(tmp_path, [KEY.verifier()], restarts=[again.origin]) as service:
+        assert accepted(service, again.request(0, 3))
+        assert service.reply(LOG.request(7, 8)).status == 403
+    with LocalCosigner.opened(tmp_path, [KEY.verifier()]) as service:
+        assert accepted(service, again.request(3, 4)), "what was accepted once grows"
+        assert service.reply(restarted(LOG, 7, 2).request(0, 1)).status == 403, "no number has two logs"
 
 
 def test_the_time_never_goes_back(tmp_path: Path) -> None:

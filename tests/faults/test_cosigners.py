@@ -340,19 +340,31 @@ async def test_two_processes_that_ask_one_cosigner_do_not_mistake_each_other(
     assert [each for each in caplog.records if each.name == "foja.cosigners"] == []
 
 
-async def test_a_restarted_log_is_cosigned_under_its_new_name(
+async def test_a_restarted_log_is_cosigned_by_those_who_saw_the_head_that_it_names(
     scene: Scene, admin: psycopg.Connection[Any]
 ) -> None:
-    await scene.start(1)
+    """One cosigner was away before the restart, one comes later, and a log in between had no entry."""
+    await scene.start(2)
+    away = scene.cosigners[1]
     async with scene.app() as app:
         await say(app)
+        away.behave("error")
+        await say(app)
+    await scene.start(1)
+    async with scene.app(cosigner_policy="3 of 3") as app:
         await app.sequencer.restart()
+        await app.sequencer.restart()
+        away.behave("honest")
         last = await say(app)
-        assert await cosigners_of(app, scene, last) == [scene.cosigners[0].signer.name]
-    assert admin.execute("select origin, fault from foja.cosigner order by origin").fetchall() == [
-        (1, None),
-        (2, None),
-    ]
+        proven = await prove_event(app.ledger, TALK, last)
+        trust = [app.trust[0], *(each.vkey for each in scene.cosigners), "cosigners:3 of 3"]
+        assert proven.verify(trust).verdict is Verdict.TOTAL_PASSED
+        outside = Outside(app.store, [app.signer.verifier()])
+        assert (await fsck(app.settings.database_url, outside)).clean
+    [(first, third)] = admin.execute(
+        "select max(name) filter (where origin = 1), max(name) filter (where origin = 3) from foja.log"
+    ).fetchall()
+    assert third.startswith(f"{first}/3/6-"), "the head of the newest log with entries is named"
 
 
 @all_cases(

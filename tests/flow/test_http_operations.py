@@ -109,6 +109,7 @@ async def test_the_log_and_its_proofs(app: App, api: Described) -> None:
     log = (await api.call("GET", "/v1/log", 200)).json()
     assert (await api.call("GET", "/v1/log/checkpoint", 200)).text == log["checkpoint"]
     assert (log["size"], log["key"]) == (proof["size"], trust[0])
+    assert (await api.call("GET", "/v1/log/{origin}/checkpoint", 200, origin=1)).text == log["checkpoint"]
     tile = "/v1/log/{origin}/tile/{path}"
     hashes = await api.call("GET", tile, 200, origin=1, path=f"0/000.p/{log['size']}")
     entries = await api.call("GET", tile, 200, origin=1, path=f"entries/000.p/{log['size']}")

@@ -132,14 +132,14 @@ JUDGES: dict[str, tuple[Judge, list[bytes]]] = {
     "log proof": inside(names.LOG_PROOF),
     "list": (listed, [LISTED]),
     "event": (
-        lambda data: check_event(data, LOG_PROOF.text().encode(), SCENE.trust),
+        lambda data: check_event(data, LOG_PROOF.text().encode(), SCENE.trust)[0],
         [EVENT.text().encode()],
     ),
     "event proof": (
-        lambda data: check_event(EVENT.text().encode(), data, SCENE.trust),
+        lambda data: check_event(EVENT.text().encode(), data, SCENE.trust)[0],
         [LOG_PROOF.text().encode()],
     ),
-    "export": (lambda data: check_history([data], LOG_PROOF.text().encode(), SCENE.trust), [EXPORTED]),
+    "export": (lambda data: check_history([data], LOG_PROOF.text().encode(), SCENE.trust)[0], [EXPORTED]),
     "any file": (
         lambda data: foja.verify(data, PROOFS.trust, AT, proofs=[data]),
         [PROOFS.bundle, EXPORTED, EVENT.text().encode(), LOG_PROOF.text().encode(), *PROOFS.files.values()],

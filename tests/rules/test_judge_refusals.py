@@ -258,9 +258,16 @@ def test_a_status_must_be_current_at_the_time_judged() -> None:
     assert refused(made, at=NOW + 100 * DAY, require_revocation=True, crls=[fresh])[1] is None
 
 
-@pytest.mark.parametrize("origin", ["another.example", "log.example.org", "log.examples/1", "log.exampl"])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *("another.example", "log.example.org", "log.examples/1", "log.exampl"),
+        *("log.example/2", "log.example/fork", "log.example/2/7-abc", f"log.example/02/7-{64 * 'a'}"),
+        *(f"log.example/2/07-{64 * 'a'}", f"log.example/1/7-{64 * 'a'}", f"log.example/2/7-{64 * 'A'}"),
+    ],
+)
 def test_a_key_signs_only_for_the_log_of_its_name(origin: str) -> None:
-    """A note of another origin, signed by the same key, is refused."""
+    """A note of another origin, signed by the same key, is refused: so is a restart that names no head."""
     event = stream("document", ENTITY, SCENE.document_events(DIGEST))[-1]
     genuine = SCENE.prove(event)
     moved = Checkpoint(origin, 5, SCENE.root_of(event))
@@ -269,7 +276,7 @@ def test_a_key_signs_only_for_the_log_of_its_name(origin: str) -> None:
     assert (found.status, found.reason) == (Status.INVALID, Reason.CHECKPOINT_UNSIGNED)
     with pytest.raises(Tampered, match="no key you trust"):
         forged.check(event.check(), [SCENE.key.verifier()])
-    for name in ("log.example", "log.example/2/7-abc"):
+    for name in ("log.example", "log.example/1", f"log.example/2/7-{64 * 'a'}"):
         again = Proof(
             genuine.index, genuine.path, SCENE.key.sign(Checkpoint(name, 5, SCENE.root_of(event)).text())
         )

@@ -257,7 +257,7 @@ LIMITS: dict[str, Limit] = {
     ),
     "event: bytes": Limit(
         judged_history.LARGEST_EVENT,
-        lambda n: judged_history.check_event(b"x" * n, b"", Trust()),
+        lambda n: judged_history.check_event(b"x" * n, b"", Trust())[0],
         "larger than any event",
     ),
     "history: bytes of a line": Limit(

@@ -206,7 +206,7 @@ def exported(size: int) -> Judge:
 
     def judge() -> None:
         chunks = (data[at : at + (1 << 20)] for at in range(0, len(data), 1 << 20))
-        found = check_history(chunks, SCENE.prove(events[-1]).text().encode(), SCENE.trust)
+        found, *_ = check_history(chunks, SCENE.prove(events[-1]).text().encode(), SCENE.trust)
         assert found.status == "VERIFIED"
 
     return judge
@@ -218,7 +218,7 @@ def filled(content: Json, count: int) -> Judge:
     data = history.heading("document", ENTITY) + b"".join(history.encode(events))
 
     def judge() -> None:
-        found = check_history([data], SCENE.prove(events[-1]).text().encode(), SCENE.trust)
+        found, *_ = check_history([data], SCENE.prove(events[-1]).text().encode(), SCENE.trust)
         assert found.status == "VERIFIED"
 
     return judge

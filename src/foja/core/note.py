@@ -2,6 +2,9 @@
 
 A note is a text, an empty line and signature lines; a checkpoint is a note whose text
 is a log's origin, size and root (c2sp.org/signed-note, c2sp.org/tlog-checkpoint).
+
+The origin of a log is its name. Each restart opens another log, `NAME/NUMBER/SIZE-ROOT`: its number, and the
+head of the newest log before it that has entries. So each checkpoint of it names the old head.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ _REMEMBERED_BYTES = 4096  # a longer note is checked each time, so that none fil
 _FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\ud800-\udfff]")
 _SIGNATURE = re.compile("— ([^ ]+) ([^ ]+)")
 _SIZE = re.compile("0|[1-9][0-9]{0,18}")
+_RESTART = re.compile("([2-9]|[1-9][0-9]{1,8})/(0|[1-9][0-9]{0,18})-([0-9a-f]{64})")
+FIRST = 1  # the number of a log that is no restart
 
 
 def _accepts(public_key: bytes, text: str, signature: bytes) -> bool:
@@ -62,9 +67,9 @@ class Verifier:
         """Return the key in a `name+id+key` text, or raise `Refused`."""
         name, _, rest = text.partition("+")
         key = from_base64(rest.partition("+")[2]) or b""
-        if key[:1] != cls.ALGORITHM:
+        if not key.startswith(cls.ALGORITHM):
             raise Refused(f"{text!a} is not {cls.USE}; copy all of name+id+key")
-        verifier = cls(name, key[1:])
+        verifier = cls(name, key[len(cls.ALGORITHM) :])
         if verifier.vkey() != text:
             raise Refused(f"the id in {text!a} does not match its key; copy all of name+id+key")
         return verifier
@@ -84,8 +89,8 @@ class Verifier:
         return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
     def signs_for(self, origin: str) -> bool:
-        """Return whether this is the key of the log with this origin: its name, or a restart of it."""
-        return origin == self.name or origin.startswith(f"{self.name}/")
+        """Return whether this key signs this log: its name, or a restart that names the old head."""
+        return number_of(self.name, origin) is not None
 
     def accepts(self, text: str, signature: bytes) -> bool:
         """Return whether this key made this signature of this text."""
@@ -150,6 +155,32 @@ class Checkpoint:
     def text(self) -> str:
         """Return the text to sign."""
         return f"{self.origin}\n{self.size}\n{_text64(self.root)}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """What the origin of a restarted log says: its number, and the head of the log before it."""
+
+    number: int
+    size: int
+    root: bytes
+
+
+def restart_of(name: str, origin: str) -> Restart | None:
+    """Return what this origin says as a restart of the log of this name; None if it is none."""
+    found = _RESTART.fullmatch(origin.removeprefix(f"{name}/")) if origin.startswith(f"{name}/") else None
+    return Restart(int(found[1]), int(found[2]), bytes.fromhex(found[3])) if found else None
+
+
+def number_of(name: str, origin: str) -> int | None:
+    """Return the number of a log of this name, or None for a log of another name.
+
+    `NAME/1` is the first log too: so the first bundles call it.
+    """
+    if origin in (name, f"{name}/{FIRST}"):
+        return FIRST
+    restart = restart_of(name, origin)
+    return restart.number if restart else None
 
 
 def open_note(note: str | bytes, verifiers: Iterable[Verifier]) -> str:

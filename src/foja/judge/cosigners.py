@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from foja.judge.inclusion import OTHERS, Inclusion
+from foja.judge.inclusion import Inclusion
 from foja.judge.trust import Trust
 from foja.proofs.cosignature import Cosignature
 from foja.proofs.finding import Finding, Reason, Status, TrustItem
@@ -29,12 +29,9 @@ def count_cosigners(
     detail = f"{found.detail}; {len(vouching)} of {len(known)} cosigners vouch for it"
     found = replace(found, detail=detail)
     policy = trust.cosigner_policy
-    if policy is None:
-        return replace(found, rests_on=found.rests_on + _items(vouching))
-    if len(vouching) < policy.required:
+    if policy is not None and len(vouching) < policy.required:
         return found.weakened(Reason.COSIGNERS_MISSING, f"but your policy needs {policy}")
-    checked = tuple(each for each in found.not_checked if each != OTHERS)
-    return replace(found, rests_on=found.rests_on + _items(vouching), not_checked=checked)
+    return replace(found, rests_on=found.rests_on + _items(vouching))
 
 
 def _in_time(cosignatures: Sequence[Cosignature], at: datetime | None) -> list[Cosignature]:

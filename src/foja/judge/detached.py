@@ -8,7 +8,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import BinaryIO
 
-from foja.judge.proof import BLINDING, LEDGER, SNIFF_BYTES, ProofRequest, check_proof, kind_of
+from foja.judge.proof import BLINDING, LEDGER, MONITOR, SNIFF_BYTES, ProofRequest, check_proof, kind_of
 from foja.judge.report import Report, Subject
 from foja.judge.trust import Trust
 from foja.proofs.budget import Budget
@@ -47,17 +47,22 @@ def judge_detached(
     """
     budget = Budget()
     blindings, others = _split(proofs)
-    evidence = tuple(
-        replace(_recorded(content, each.data, trust, at, domain), name=each.name)
-        if kind_of(each.data, each.name) == LEDGER
-        else _judge(subject, each, trust, at, digests or {}, budget, _group(each.data, blindings))
-        for each in others
-    )
+    statements, others = split_statements(others)
+    evidence = tuple[Finding, ...]()
+    for each in others:
+        if kind_of(each.data, each.name) == LEDGER:
+            found, *monitors = _recorded(content, each.data, trust, at, domain, statements)
+            evidence += (replace(found, name=each.name), *monitors)
+        else:
+            group = _group(each.data, blindings)
+            evidence += (_judge(subject, each, trust, at, digests or {}, budget, group),)
     evidence += tuple(_strays(blindings, others))
+    if statements and not any(each.evidence == LEDGER for each in evidence):
+        evidence += (*_alone(statements),)
     if content and proofs:
         evidence = _with_note(evidence, content, trust)
     elif content:
-        evidence = (_judge_alone(content, subject.name, trust, domain),)
+        evidence = _judge_alone(content, subject.name, trust, domain)
     return Report(subject, _check_stated(subject, stated) + evidence, at, trust.required, trust.document())
 
 
@@ -70,7 +75,9 @@ def _with_note(evidence: tuple[Finding, ...], content: BinaryIO, trust: Trust) -
     return (*found, signed) if signed else tuple(found)
 
 
-def _judge_alone(content: BinaryIO, name: str | None, trust: Trust, domain: str | None) -> Finding:
+def _judge_alone(
+    content: BinaryIO, name: str | None, trust: Trust, domain: str | None
+) -> tuple[Finding, ...]:
     """Judge a file without a proof: a history may be invalid in itself, no other file is evidence alone."""
     from foja.judge.history import check_history, holds_history, read_chunks
 
@@ -86,7 +93,7 @@ def _judge_alone(content: BinaryIO, name: str | None, trust: Trust, domain: str 
         detail = "a proof without the file that it is about; give that file, and this one with --proof"
     else:
         detail = "neither a bundle nor a history, and no proof was given; give its proof with --proof"
-    return Finding(kind or "document", Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail)
+    return (Finding(kind or "document", Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail),)
 
 
 def _check_stated(subject: Subject, stated: bytes | None) -> tuple[Finding, ...]:
@@ -136,12 +143,30 @@ def _strays(blindings: Mapping[bytes, str | None], proofs: Sequence[Detached]) -
             yield Finding("proof", Status.INVALID, Reason.GROUP_MISMATCH, detail, name=name)
 
 
+def split_statements(proofs: Sequence[Detached]) -> tuple[list[Detached], list[Detached]]:
+    """Return the statements of monitors, and the other files."""
+    statements = [each for each in proofs if kind_of(each.data, each.name) == MONITOR]
+    return statements, [each for each in proofs if each not in statements]
+
+
 def _recorded(
-    content: BinaryIO | None, proof: bytes, trust: Trust, at: datetime, domain: str | None
-) -> Finding:
+    content: BinaryIO | None,
+    proof: bytes,
+    trust: Trust,
+    at: datetime,
+    domain: str | None,
+    statements: Sequence[Detached],
+) -> tuple[Finding, ...]:
     from foja.judge.history import check_recorded  # imported late: judging timestamps does not need it
 
     if content is None:
         detail = "a log proof is about an event or a history; give the file of the event or history too"
-        return Finding(LEDGER, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail)
-    return check_recorded(content, proof, trust, at, domain)
+        unread = Finding(LEDGER, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail)
+        return unread, *_alone(statements)
+    return check_recorded(content, proof, trust, at, domain, statements)
+
+
+def _alone(statements: Sequence[Detached]) -> list[Finding]:
+    from foja.judge.monitors import alone  # imported late: it needs this module
+
+    return [*map(alone, statements)]

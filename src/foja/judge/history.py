@@ -26,16 +26,18 @@ from foja.documents.model.events import DOCUMENT
 from foja.errors import BadBundle, NotCanonical, Tampered
 from foja.images.model.events import IMAGE
 from foja.judge.contents import ContentsReader, contents_of
-from foja.judge.cosigners import count_cosigners
+from foja.judge.detached import Detached
 from foja.judge.inclusion import (
     NOT_CHECKED,
     Inclusion,
     find_inclusion,
     find_receipt,
+    is_included,
     log_item,
     refusal,
     unsigned,
 )
+from foja.judge.monitors import alone, beside, judge_others
 from foja.judge.trust import Trust
 from foja.proofs.contents import Contents
 from foja.proofs.finding import Finding, Reason, ShownEvent, Status
@@ -68,15 +70,28 @@ class HistorySummary:
     ends: tuple[ShownEvent, ...]  # the first and the last event
     contents: Contents
 
+    def head_in(self, inclusion: Inclusion) -> bytes:
+        """Return the head that is in the log."""
+        return next(
+            head
+            for head in self.heads.values()
+            if is_included(leaf_entry(self.entity_id, self.events - 1, head), inclusion)
+        )
+
 
 def check_recorded(
-    file: BinaryIO, proof: bytes, trust: Trust, at: datetime, domain: str | None = None
-) -> Finding:
-    """Return what a log proof shows about the event or the history in this file."""
+    file: BinaryIO,
+    proof: bytes,
+    trust: Trust,
+    at: datetime,
+    domain: str | None = None,
+    statements: Sequence[Detached] = (),
+) -> tuple[Finding, ...]:
+    """Return what a log proof shows about the event or the history in this file, then what statements do."""
     if holds_history(file):
-        return check_history(read_chunks(file), proof, trust, domain, at)
+        return check_history(read_chunks(file), proof, trust, domain, at, statements)
     file.seek(0)
-    return check_event(file.read(LARGEST_EVENT + 1), proof, trust, at)
+    return check_event(file.read(LARGEST_EVENT + 1), proof, trust, at, statements)
 
 
 def holds_history(file: BinaryIO) -> bool:
@@ -98,30 +113,35 @@ def check_event(
     proof: bytes,
     trust: Trust,
     at: datetime | None = None,
+    statements: Sequence[Detached] = (),
     arguments: Json = None,
-) -> Finding:
+) -> tuple[Finding, ...]:
     """Return what is proven of an event: its body, its position in its stream and in a log.
 
-    Without `at` the times of cosigners are not compared. `arguments` are those whose digest the event names.
+    A finding about each statement of a monitor follows. Without `at` the times of others are not compared.
+    `arguments` are those whose digest the event names.
     """
+    refused = [*map(alone, statements)]
     if event.startswith(_EVENTS_JSON):
         detail = "these events have no salts and hashes to check; use `foja log export` instead"
-        return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail)
+        return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail), *refused
     if len(event) > LARGEST_EVENT:
         detail = f"the file is over {LARGEST_EVENT:,} bytes: larger than any event"
-        return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.TOO_LARGE, detail)
+        return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.TOO_LARGE, detail), *refused
     try:
         excerpt = parse_excerpt(event)
         inclusion = _find_inclusion(proof, [excerpt.check()], trust)
     except BadBundle as error:
-        return refusal(EVIDENCE, error)
+        return refusal(EVIDENCE, error), *refused
     except Tampered as error:
-        return Finding(EVIDENCE, Status.INVALID, Reason.INCLUSION_INVALID, str(error))
+        return Finding(EVIDENCE, Status.INVALID, Reason.INCLUSION_INVALID, str(error)), *refused
     what = f"event {excerpt.seq} of {excerpt.entity_id} matches its hashes and is"
-    found = count_cosigners(_finding(what, inclusion, NOT_CHECKED), [inclusion], trust, at)
-    found = replace(found, history=(_shown(excerpt),), contents=contents_of(excerpt, arguments))
+    found = replace(_finding(what, inclusion, NOT_CHECKED), history=(_shown(excerpt),))
+    found = replace(found, contents=contents_of(excerpt, arguments))
+    heads = {excerpt.entity_id: (excerpt.seq + 1, excerpt.chain_hash)}
+    found, *monitors = judge_others(found, [inclusion], heads, statements, trust, at)
     but = "but its body is erased or withheld: its author, its source and its content are not known"
-    return found.weakened(Reason.BODY_ERASED, but) if excerpt.erased else found
+    return beside(found.weakened(Reason.BODY_ERASED, but) if excerpt.erased else found, monitors)
 
 
 def check_history(
@@ -130,33 +150,37 @@ def check_history(
     trust: Trust,
     domain: str | None = None,
     at: datetime | None = None,
-) -> Finding:
+    statements: Sequence[Detached] = (),
+) -> tuple[Finding, ...]:
     """Return what is proven of a history: every body, number and link, and its last event in a log.
 
-    `domain` is that of a history that does not name it, if it is not one of Foja. Without `at` the times of
-    cosigners are not compared.
+    A finding about each statement of a monitor follows. `domain` is that of a history that does not name it,
+    if it is not one of Foja. Without `at` the times of others are not compared.
     """
     summary: HistorySummary | None = None
+    refused = [*map(alone, statements)]
     try:
         summary = _read(history.split(chunks), domain)
         if proof is None:
             detail = f"{summary.events} events without a gap; no proof shows that they are in a log"
-            pending = Finding(EVIDENCE, Status.PENDING, Reason.NO_CHECKPOINT, detail, history=summary.ends)
-            return replace(pending, contents=summary.contents)
+            found = Finding(EVIDENCE, Status.PENDING, Reason.NO_CHECKPOINT, detail, history=summary.ends)
+            return replace(found, contents=summary.contents), *refused
         if len(summary.heads) > 1 and not any(summary.kinds <= known for known in KINDS.values()):
             detail = "the history does not name its domain, and it is not one of Foja; name it with --domain"
-            return Finding(EVIDENCE, Status.INDETERMINATE, Reason.UNKNOWN_DOMAIN, detail)
+            return Finding(EVIDENCE, Status.INDETERMINATE, Reason.UNKNOWN_DOMAIN, detail), *refused
         ends = [leaf_entry(summary.entity_id, summary.events - 1, head) for head in summary.heads.values()]
         inclusion = _find_inclusion(proof, ends, trust)
     except BadBundle as error:
-        return _refusal(error, summary)
+        return _refusal(error, summary), *refused
     what = f"{summary.events} events of {summary.entity_id} without a gap; the last is"
     erased = f"{len(summary.erased)} bodies: erased or withheld, only their hashes are present"
     notices = (*NOT_CHECKED, NOT_COVERED, *((erased,) if summary.erased else ()))
-    found = count_cosigners(_finding(what, inclusion, notices), [inclusion], trust, at)
-    found = replace(found, history=summary.ends, contents=as_of(summary.contents, inclusion))
+    found = replace(_finding(what, inclusion, notices), history=summary.ends)
+    found = replace(found, contents=as_of(summary.contents, inclusion))
+    heads = {summary.entity_id: (summary.events, summary.head_in(inclusion))}
+    found, *monitors = judge_others(found, [inclusion], heads, statements, trust, at)
     but = f"but {len(summary.withheld)} bodies are withheld: no event records that they were erased"
-    return found.weakened(Reason.BODY_ERASED, but) if summary.withheld else found
+    return beside(found.weakened(Reason.BODY_ERASED, but) if summary.withheld else found, monitors)
 
 
 def _refusal(error: BadBundle, summary: HistorySummary | None) -> Finding:

@@ -87,6 +87,15 @@ def _check_included(entries: Iterable[bytes], proof: Proof, checkpoint: Checkpoi
     raise refusal
 
 
+def is_included(entry: bytes, inclusion: Inclusion) -> bool:
+    """Return whether this is the entry that was found in the log."""
+    try:
+        _check_included([entry], inclusion.proof, inclusion.checkpoint)
+    except Tampered:
+        return False
+    return True
+
+
 def _signer(note: str, verifiers: Iterable[Verifier], origin: str) -> str | None:
     """Return the trusted key that signed, or None; raise `BadBundle` for a wrong signature of one.
 

@@ -14,8 +14,9 @@ from foja.judge.existence import SKEWS, Proven, with_time
 from foja.judge.trust import Trust
 from foja.proofs.budget import Budget
 from foja.proofs.finding import Finding, Flaw, Reason, Status
+from foja.proofs.statement import HEADER as STATEMENT
 
-LEDGER, BLINDING = "ledger", "blinding"
+LEDGER, BLINDING, MONITOR = "ledger", "blinding", "monitor"
 BLINDING_NAME = ".blinding"
 MAX_BYTES = 2 << 20
 LARGEST = {"tsa": 256 << 10, "bitcoin": 256 << 10, "evm": 1 << 20, "polygon": 1 << 20, "rekor": MAX_BYTES}
@@ -25,6 +26,7 @@ _STARTS = {
     b"\x30": "tsa",
     LOG_PROOF.encode(): LEDGER,
     RECEIPT: LEDGER,
+    f"{STATEMENT}\n".encode(): MONITOR,
     b"PK\x03\x04": "container",
 }
 _JSON = {b"application/vnd.dev.sigstore.bundle": "rekor", b'"foja/evm/v1"': "evm"}
@@ -36,6 +38,7 @@ _NAMES = {
     ".evm.json": "evm",
     ".tlog-proof": LEDGER,
     ".cose": LEDGER,
+    ".monitor": MONITOR,
     ".sigstore": "rekor",
     ".sigstore.json": "rekor",
     ".rekor.json": "rekor",

@@ -12,6 +12,7 @@ from foja.core.note import Verifier
 from foja.proofs.algorithms import Sunset
 from foja.proofs.cosignature import CosignerKey, Policy
 from foja.proofs.ots.network import MAIN, MAINNET_DIFFICULTY
+from foja.proofs.statement import MonitorKey
 
 Growths: TypeAlias = "tuple[tuple[int, str, tuple[bytes, ...]], ...]"
 
@@ -36,6 +37,8 @@ class Trust:
     crls: tuple[bytes, ...] = ()  # lists of revoked certificates, DER
     logs: tuple[Verifier, ...] = ()  # Ed25519 keys of logs: ours, and Rekor's of version 2
     cosigners: tuple[CosignerKey, ...] = ()  # who may vouch for the checkpoints of logs
+    monitors: tuple[MonitorKey, ...] = ()  # who may vouch for the heads of streams
+    restarts: tuple[str, ...] = ()  # origins of restarted logs that you accept
     cosigner_policy: Policy | None = None  # how many of them must; None: the report only counts
     signers: tuple[bytes, ...] = ()  # public keys of trusted signers, DER
     sigstore: tuple[bytes, ...] = ()  # trusted_root.json of Sigstore instances, as written
@@ -75,6 +78,8 @@ class Trust:
             "revocation_required": self.revocation_required,
             **({} if self.bitcoin_network == MAIN else {"bitcoin_network": self.bitcoin_network}),
             **({"cosigners": _sorted(each.vkey() for each in self.cosigners)} if self.cosigners else {}),
+            **({"monitors": _sorted(each.vkey() for each in self.monitors)} if self.monitors else {}),
+            **({"restarts": _sorted(self.restarts)} if self.restarts else {}),
             **({"cosigner_policy": str(self.cosigner_policy)} if self.cosigner_policy else {}),
             **({"algorithms": _sorted(map(str, self.sunsets))} if self.sunsets else {}),
             **({} if self.worst_accuracy_ms is None else {"worst_accuracy_ms": self.worst_accuracy_ms}),

@@ -1,9 +1,10 @@
 """Parse trust: certificates, keys, block hashes and policies, recognised by their content.
 
 An item is one text or one file's bytes: a DER certificate, a `trusted_root.json`, a policy
-(docs/verify.md), or lines. A line is a PEM block, the `name+id+key` of a log or of a cosigner,
-`cosigners:2 of 3`, `evm-block:0x…`, `evm-chain:137`, `evm-sender:0x…`, `bitcoin-header:<height>:<hex>`,
-`bitcoin-network:<name>:<minimum difficulty>`, `algorithm-until:rsa<3000:2026-01-01`, a `# remark`, or empty.
+(docs/verify.md), or lines. A line is a PEM block, the `name+id+key` of a log, a cosigner or a monitor,
+`restart:<origin>`, `cosigners:2 of 3`, `evm-block:0x…`, `evm-chain:137`, `evm-sender:0x…`,
+`bitcoin-header:<height>:<hex>`, `bitcoin-network:<name>:<minimum difficulty>`,
+`algorithm-until:rsa<3000:2026-01-01`, a `# remark`, or empty.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from foja.core.canonical import Json, parse
+from foja.core.note import Verifier, from_base64
 from foja.core.serializer import MAX_INTEGER
 from foja.errors import NotCanonical, Refused
 from foja.judge.trust import Identity, Trust
 from foja.proofs.algorithms import ETSI, Sunset, parse_sunset
-from foja.proofs.cosignature import CosignerKey, Policy, parse_policy, read_vkey
+from foja.proofs.cosignature import CosignerKey, Policy, parse_policy
 from foja.proofs.ots.network import MINIMUM_DIFFICULTY
+from foja.proofs.statement import MonitorKey
 
 POLICY = "foja/policy/v1"
 MAX_BYTES = 2 << 20
@@ -157,8 +160,7 @@ def _add_line(found: Found, line: str) -> None:
         return
     prefix, colon, rest = line.partition(":")
     if _VKEY.fullmatch(line):
-        key = read_vkey(line)
-        _add(found, "cosigners" if isinstance(key, CosignerKey) else "logs", key)
+        _add_key(found, line)
     elif line == _STANDARD:
         _add(found, "standards", line)
     elif colon and prefix in _LINES:
@@ -169,6 +171,13 @@ def _add_line(found: Found, line: str) -> None:
             raise Refused(f"{line[:80]!a} cannot be read; see docs/verify.md") from None
     else:
         raise Refused(f"not a trust item: {line[:80]!a}; see docs/verify.md")
+
+
+def _add_key(found: Found, line: str) -> None:
+    """Add the key of a log, a cosigner or a monitor, as its text says."""
+    key = from_base64(line.split("+", 2)[-1]) or b""
+    kind = next((each for each in _KEYS if key.startswith(each.ALGORITHM)), Verifier)
+    _add(found, _KEYS[kind], kind.from_vkey(line))
 
 
 def _add_json(found: Found, text: str) -> None:
@@ -283,6 +292,12 @@ def _network(text: str) -> tuple[str, int]:
     return name, _natural(difficulty) if colon else least
 
 
+def _origin(text: str) -> str:
+    if not text.strip().isprintable() or not text.strip():
+        raise ValueError(text)
+    return text.strip()
+
+
 def _natural(text: str) -> int:
     if not re.fullmatch("[0-9]{1,15}", text):
         raise ValueError(text)
@@ -298,9 +313,11 @@ _DER: dict[str, tuple[str, Callable[[bytes], str]]] = {
     "PUBLIC KEY": ("a public key to trust", _field_of_key),
     "X509 CRL": ("a list of revoked certificates", _field_of_crl),
 }
+_KEYS: dict[type[Verifier], str] = {Verifier: "logs", CosignerKey: "cosigners", MonitorKey: "monitors"}
 _LINES: dict[str, tuple[str, Callable[[str], object]]] = {
     "algorithm-until": ("sunsets", parse_sunset),
     "cosigners": ("cosigner_policies", str.strip),
+    "restart": ("restarts", _origin),
     "evm-block": ("blocks", _hex(32)),
     "evm-chain": ("chains", _natural),
     "evm-sender": ("senders", _hex(20)),

@@ -13,6 +13,7 @@ from foja import sql
 from foja.blobs.store import Store
 from foja.core import tiles
 from foja.core.merkle import inclusion_proof
+from foja.core.note import parse_checkpoint, split_note
 from foja.core.proof import Proof
 from foja.driver.database import Database
 from foja.errors import CursorLost, NotCovered, Unavailable
@@ -103,6 +104,11 @@ class Log:
             raise NotCovered("no checkpoint is published yet; run `foja worker`")
         note, origin, size = row
         return str(note) + await self._cosignatures(origin, size)
+
+    async def checkpoint_of(self, origin: int) -> str:
+        """Return the published checkpoint of one log with its cosignatures, or raise `ObjectMissing`."""
+        note = (await self._store.read(f"log/{origin}/checkpoint")).data.decode()
+        return note + await self._cosignatures(origin, parse_checkpoint(split_note(note)[0]).size)
 
     async def tile(self, origin: int, path: str) -> bytes:
         """Return a file of the log by its path below `tile/`, or raise `ObjectMissing`."""

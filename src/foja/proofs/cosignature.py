@@ -7,8 +7,7 @@ The request to one and its answer are those of c2sp.org/tlog-witness.
 from __future__ import annotations
 
 import re
-from base64 import b64decode, b64encode
-from binascii import Error as NotBase64
+from base64 import b64encode
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -88,15 +87,6 @@ class Policy:
 
     def __str__(self) -> str:
         return f"{self.required} of {self.of}"
-
-
-def read_vkey(text: str) -> Verifier:
-    """Return the key of a log or of a cosigner, as its text says, or raise `Refused`."""
-    try:
-        algorithm = b64decode(text.split("+", 2)[-1])[:1]
-    except (NotBase64, ValueError):
-        algorithm = b""
-    return (CosignerKey if algorithm == CosignerKey.ALGORITHM else Verifier).from_vkey(text)
 
 
 def parse_policy(text: str, keys: Iterable[CosignerKey]) -> Policy:

@@ -99,6 +99,9 @@ class Reason(StrEnum):
     INCLUSION_INVALID = "INCLUSION_INVALID"
     COSIGNATURE_INVALID = "COSIGNATURE_INVALID"
     COSIGNERS_MISSING = "COSIGNERS_MISSING"
+    MONITOR_INVALID = "MONITOR_INVALID"
+    MONITOR_CONTRADICTS = "MONITOR_CONTRADICTS"
+    NOT_VOUCHED = "NOT_VOUCHED"
     LOG_INCONSISTENT = "LOG_INCONSISTENT"
     NO_SIGNED_TIME = "NO_SIGNED_TIME"
     NO_INCLUSION_PROOF = "NO_INCLUSION_PROOF"
@@ -142,7 +145,7 @@ class Reason(StrEnum):
 class TrustItem:
     """A root, a key or a block that a proof rests on, or that is missing to judge it."""
 
-    kind: str  # root | log | cosigner | sigstore | signer | block | header
+    kind: str  # root | log | cosigner | monitor | sigstore | signer | block | header
     name: str
     fingerprint: str | None = None  # as its own tool shows it; None: the proof does not say it
 
@@ -160,7 +163,7 @@ class ShownEvent:
 class Finding:
     """What one proof shows, as a sentence and as a code, and what was not checked."""
 
-    evidence: str  # tsa | polygon | bitcoin | rekor | signature
+    evidence: str  # tsa | polygon | bitcoin | rekor | signature | monitor
     status: Status
     reason: Reason | None = None
     detail: str = ""

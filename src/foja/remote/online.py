@@ -1,4 +1,4 @@
-"""HTTP clients for `foja verify --online`: a node of your own, and a log in tiles (c2sp.org/tlog-tiles)."""
+"""HTTP clients for a node of your own, and for a log in tiles (c2sp.org/tlog-tiles)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeVar
 import httpx
 
 from foja.core.canonical import Json, parse
-from foja.errors import NotCanonical, Unavailable
+from foja.errors import NotCanonical, ObjectMissing, Unavailable
 from foja.remote.certificates import certificates
 from foja.remote.names import reason_of
 from foja.remote.tsa import NO_PROXY
@@ -42,7 +42,7 @@ class Node:
 
 
 class TileLog:
-    """A client for a log. Every failure is raised as `Unavailable`."""
+    """A client for a log. A file that is not there is `ObjectMissing`, every other failure `Unavailable`."""
 
     def __init__(self, http: httpx.AsyncClient, url: str) -> None:
         self._http, self._url = http, url.rstrip("/")
@@ -51,12 +51,12 @@ class TileLog:
         """Return a file of the log."""
         try:
             async with self._http.stream("GET", f"{self._url}/{path}") as response:
+                if response.status_code == httpx.codes.NOT_FOUND:
+                    raise ObjectMissing(f"the log has no {path}")
                 response.raise_for_status()
                 return await _read(response, MAX_TILE_BYTES, f"the log's {path}")
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            raise Unavailable(
-                f"cannot read {path} of the log: {reason_of(error)}; check FOJA_REKOR_URL"
-            ) from None
+            raise Unavailable(f"cannot read {path} of the log: {reason_of(error)}; check its URL") from None
 
 
 Client = TypeVar("Client", Node, TileLog)

@@ -28,6 +28,7 @@ from foja.web.galleries import routes as galleries
 from foja.web.galleries import variants
 from foja.web.jobs import bulk
 from foja.web.jobs import routes as jobs
+from foja.web.log import files as log_files
 from foja.web.log import routes as log
 from foja.web.maintenance import routes as maintenance
 from foja.web.operations.routes import add_operations
@@ -47,7 +48,7 @@ API = (
     *(documents, additions, lifecycle, evidence),
     *(conversations, slots, approvals, proofs, streams),
     *(variants, galleries, verify, uploads),
-    *(bulk, jobs, anchors, log, maintenance, webhooks, access),
+    *(bulk, jobs, anchors, log, log_files, maintenance, webhooks, access),
 )
 
 _document: dict[str, Any] = {}

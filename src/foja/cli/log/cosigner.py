@@ -45,7 +45,9 @@ async def serve(arguments: Namespace) -> int:
     logs = [read_key(each, "--log") for each in arguments.logs]
     home = read_settings(arguments).home
     with (
-        LocalCosigner.opened(home, logs, name=arguments.name, moved=arguments.moved) as cosigner,
+        LocalCosigner.opened(
+            home, logs, name=arguments.name, moved=arguments.moved, restarts=arguments.restarts
+        ) as cosigner,
         bind(arguments.host, arguments.port, expose=arguments.expose) as listener,
     ):
         async with running(CosignerEndpoint(cosigner.reply), listener) as server:

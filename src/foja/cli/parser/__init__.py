@@ -8,6 +8,7 @@ from foja import __version__
 from foja.cli.parser.administration.access import add_access
 from foja.cli.parser.administration.cosigner import add_cosigner
 from foja.cli.parser.administration.mcp import add_mcp
+from foja.cli.parser.administration.monitor import add_monitor
 from foja.cli.parser.administration.operations import add_alerts, add_doctor
 from foja.cli.parser.administration.orphans import add_orphans
 from foja.cli.parser.administration.server import add_backup, add_keys, add_psql, add_restore
@@ -66,6 +67,7 @@ _VERBS = (  # in the order of the help
     add_anchors,
     add_log,
     add_cosigner,
+    add_monitor,
     add_keys,
     add_access,
     add_tsa,

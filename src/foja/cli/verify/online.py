@@ -11,7 +11,7 @@ from dataclasses import replace
 from foja.cli.output import print_error
 from foja.core import tiles
 from foja.core.note import parse_checkpoint, split_note
-from foja.errors import Tampered, Unavailable
+from foja.errors import ObjectMissing, Tampered, Unavailable
 from foja.judge.missing import missing_blocks, missing_heights, missing_trees
 from foja.judge.trust import Trust
 from foja.remote.online import Node, TileLog, connect
@@ -37,7 +37,7 @@ async def _or_same(trust: Trust, completed: Awaitable[Trust]) -> Trust:
     """Return the completed trust, or the given one if the node does not answer as it should."""
     try:
         return await completed
-    except (Unavailable, Tampered) as error:
+    except (ObjectMissing, Unavailable, Tampered) as error:
         print_error(str(error))
         return trust
 

@@ -72,16 +72,16 @@ def _print_report(arguments: Namespace, report: Report) -> None:
 def _read_trust(arguments: Namespace) -> Trust:
     if arguments.file is None and arguments.digest is None:
         raise Refused("nothing to verify: give a FILE, or --digest sha256:HEX")
-    items = [_trust_item(text) for text in arguments.trust]
+    items = [trust_item(text) for text in arguments.trust]
     if arguments.policy:
         items.append(arguments.policy.read_bytes())
     return with_headers(read(items), arguments.headers)
 
 
-def _trust_item(text: str) -> str | bytes:
+def trust_item(text: str) -> str | bytes:
     """Return the content of a file, or the text itself if it is a key."""
     path = Path(text)
-    if "+" in text or text.startswith(("evm-", "bitcoin-")):
+    if "+" in text or text.startswith(("evm-", "bitcoin-", "cosigners:", "restart:")):
         return path.read_bytes() if path.is_file() else text
     return path.read_bytes()
 

@@ -1,5 +1,8 @@
 """A cosigner: it signs a checkpoint of a known log if it continues the last one that it saw.
 
+A log has one history under one name: a restart of it is signed if its origin line names the head that the
+cosigner saw last, or if the operator of the cosigner named that restart. Then the log before it is closed.
+
 The protocol is c2sp.org/tlog-witness. One process signs; it answers one request after the other, and what it
 has seen is on the disk before it signs.
 """
@@ -8,14 +11,22 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
 from foja.core.merkle import EMPTY_ROOT, check_consistency
-from foja.core.note import Checkpoint, Verifier, open_note, parse_checkpoint, split_note
+from foja.core.note import (
+    Checkpoint,
+    Verifier,
+    number_of,
+    open_note,
+    parse_checkpoint,
+    restart_of,
+    split_note,
+)
 from foja.embedded.cosigner.state import Seen, State, StateFile
 from foja.errors import Refused, SetupFailed, Tampered
 from foja.proofs.cosignature import CosignerSigner, CosignRequest, parse_request
@@ -51,9 +62,11 @@ class LocalCosigner:
         state: State,
         signer: CosignerSigner,
         logs: Sequence[Verifier],
+        restarts: Collection[str],
         clock: Callable[[], float],
     ) -> None:
         self._file, self._state, self._signer, self._logs, self._clock = file, state, signer, logs, clock
+        self._restarts = restarts
         self._reported = set[str]()  # origins of logs whose fork is in our log already
 
     @classmethod
@@ -65,10 +78,12 @@ class LocalCosigner:
         *,
         name: str | None = None,
         moved: bool = False,
+        restarts: Collection[str] = (),
         clock: Callable[[], float] = time.time,
     ) -> Iterator[Self]:
         """Yield the cosigner of a home, created if absent, while no other process may sign with it.
 
+        `restarts` are origin lines that it accepts although they name a head that it did not see last.
         Raise `SetupFailed` for a copy of its folder, unless it was `moved`: the copy may be older than what
         the key has signed.
         """
@@ -86,7 +101,7 @@ class LocalCosigner:
                         " it, so that a new key is made"
                     )
                 state = file.adopt(state)
-            yield cls(file, state, signer, logs, clock)
+            yield cls(file, state, signer, logs, restarts, clock)
 
     @property
     def vkey(self) -> str:
@@ -97,8 +112,9 @@ class LocalCosigner:
         """Return the answer to a request: a signature line, or why there is none."""
         try:
             request, checkpoint = _read(body)
-            self._check_signed(request.note, checkpoint)
+            name = self._check_signed(request.note, checkpoint)
             seen = self._state.logs.get(checkpoint.origin)
+            self._check_origin(name, checkpoint, seen)
             self._check_growth(request, checkpoint, seen)
         except _Refusal as refusal:
             return refusal.answer
@@ -107,7 +123,8 @@ class LocalCosigner:
         self._keep(checkpoint, Seen(request.note, now), seen)
         return CosignerAnswer(200, self._signer.cosign(split_note(request.note)[0], now))
 
-    def _check_signed(self, note: str, checkpoint: Checkpoint) -> None:
+    def _check_signed(self, note: str, checkpoint: Checkpoint) -> str:
+        """Return the name of the log whose key signed the note."""
         known = [each for each in self._logs if each.signs_for(checkpoint.origin)]
         if not known:
             raise _Refusal(404, "this log is not known here")
@@ -115,8 +132,34 @@ class LocalCosigner:
             open_note(note, known)
         except Tampered as error:
             raise _Refusal(403, str(error)) from None
-        origins = self._state.logs
-        if checkpoint.origin not in origins and len(origins) >= MAX_ORIGINS:
+        return known[0].name
+
+    def _check_origin(self, name: str, new: Checkpoint, seen: Seen | None) -> None:
+        """A name has one log at a time: only the newest one grows, and the next one names its head."""
+        numbers = {origin: number_of(name, origin) or 0 for origin in self._state.logs}
+        newest, number = (
+            max(numbers, key=lambda each: numbers[each], default=None),
+            number_of(name, new.origin),
+        )
+        if newest is None or newest == new.origin or not numbers[newest]:
+            return self._check_room(seen)
+        if seen and new == seen.checkpoint():
+            return None
+        last, restart = self._state.logs[newest].checkpoint(), restart_of(name, new.origin)
+        if (number or 0) <= numbers[newest]:
+            raise _Refusal(
+                403, f"{newest} was signed already: no log before it grows, and no other has its number"
+            )
+        named = restart is not None and (restart.size, restart.root) == (last.size, last.root)
+        if not named and new.origin not in self._restarts:
+            self._report_origin(last, new)
+            raise _Refusal(
+                403, f"this log does not name the head of {last.size} leaves that was seen of {newest}"
+            )
+        return self._check_room(seen)
+
+    def _check_room(self, seen: Seen | None) -> None:
+        if seen is None and len(self._state.logs) >= MAX_ORIGINS:
             raise _Refusal(403, f"{MAX_ORIGINS} logs are known here; the limit is reached")
 
     def _check_growth(self, request: CosignRequest, new: Checkpoint, seen: Seen | None) -> None:
@@ -149,6 +192,16 @@ class LocalCosigner:
                 "not signed: log %s does not show that its %d leaves with the root %s continue the %d leaves"
                 " with the root %s that it showed before",
                 *(new.origin, new.size, new.root.hex(), old.size, old.root.hex()),
+            )
+
+    def _report_origin(self, last: Checkpoint, new: Checkpoint) -> None:
+        """Log that the key of a log has signed another log that does not continue it, once."""
+        if new.origin not in self._reported:
+            self._reported.add(new.origin)
+            log.error(
+                "not signed: log %s does not name the head of log %s, %d leaves with the root %s. If it is a"
+                " restart from a backup, and its operator confirms it, start with --restart",
+                *(new.origin, last.origin, last.size, last.root.hex()),
             )
 
 

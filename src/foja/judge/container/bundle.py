@@ -20,10 +20,11 @@ from foja.judge.container.ledger import (
     read_history,
 )
 from foja.judge.container.seals import check_seals
-from foja.judge.cosigners import count_cosigners
+from foja.judge.detached import Detached
 from foja.judge.existence import Proven
 from foja.judge.history import as_of
 from foja.judge.inclusion import Inclusion, log_item, refusal, unsigned
+from foja.judge.monitors import alone, judge_others
 from foja.judge.proof import ProofRequest, check_proof
 from foja.judge.report import Report, Revoked, Subject
 from foja.judge.trust import Trust
@@ -39,13 +40,14 @@ FILE_ABSENT = "document: it is not in the bundle; give the file, or its digest"
 
 @dataclass(frozen=True, slots=True)
 class BundleRequest:
-    """How to judge a bundle: under which trust, at which time, and for which file, if one is given."""
+    """How to judge a bundle: under which trust, at which time, for which file, and with which statements."""
 
     trust: Trust
     at: datetime
     digest: bytes | None = None
     name: str | None = None
     anchored: Proven | None = None  # by when the whole bundle existed, as a proof beside it shows
+    statements: tuple[Detached, ...] = ()  # of monitors
 
 
 def judge_bundle(file: BinaryIO, question: BundleRequest) -> Report:
@@ -67,9 +69,9 @@ def judge_bundle(file: BinaryIO, question: BundleRequest) -> Report:
     findings = (
         _container(files, manifest, question.digest),
         *sealed,
-        ledger,
+        *ledger,
         *_proofs(files, manifest, recorded, request),
-        *_signatures(recorded, replace(request, at=question.at), ledger),
+        *_signatures(recorded, replace(request, at=question.at), ledger[0]),
     )
     subject = Subject(manifest.witness_hash, _name(manifest, recorded))
     report = _report(question, subject, findings, manifest.required)
@@ -109,8 +111,11 @@ def _container(files: Files, manifest: Manifest, digest: bytes | None) -> Findin
 
 def _ledger(
     files: Files, manifest: Manifest, question: BundleRequest
-) -> tuple[Finding, RecordedHistory | None]:
-    """L1: the history is valid and in the log. Nothing is returned from a history that is refused."""
+) -> tuple[tuple[Finding, ...], RecordedHistory | None]:
+    """L1: the history is valid and in the log. Nothing is returned from a history that is refused.
+
+    The findings about statements of monitors follow the one about the history.
+    """
     container, trust = files.container, question.trust
     try:
         recorded = read_history(container, manifest)
@@ -123,13 +128,17 @@ def _ledger(
         if manifest.source:
             source = find_stream_inclusion(container, manifest.source, names.SOURCE_PROOF, trust)
     except BadBundle as error:
-        return refusal(LEDGER, error), None
-    found = _inclusion(manifest, recorded, inclusion, source)
-    if inclusion and source:
-        found = count_cosigners(found, (inclusion, source), trust, question.at)
+        return (refusal(LEDGER, error), *map(alone, question.statements)), None
     if contents and source:
         contents = as_of(contents, source)
-    return replace(found, history=tuple(_shown(recorded)), contents=contents), recorded
+    found = _inclusion(manifest, recorded, inclusion, source)
+    found = replace(found, history=tuple(_shown(recorded)), contents=contents)
+    if not inclusion or not source:
+        return (found, *map(alone, question.statements)), recorded
+    streams = [manifest.stream, *([manifest.source] if manifest.source else [])]
+    heads = {each.entity_id: (each.events, each.head) for each in streams}
+    inclusions = (inclusion, source)
+    return judge_others(found, inclusions, heads, question.statements, trust, question.at), recorded
 
 
 def _shown(recorded: RecordedHistory) -> Iterator[ShownEvent]:

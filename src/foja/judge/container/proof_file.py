@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import BinaryIO
 
@@ -11,8 +12,10 @@ from foja.core.excerpt import parse_excerpt
 from foja.core.proof import parse_proof
 from foja.errors import BadBundle, NotCanonical, Tampered
 from foja.judge.contents import arguments_match
+from foja.judge.detached import Detached
 from foja.judge.history import check_event
 from foja.judge.inclusion import refusal
+from foja.judge.monitors import alone
 from foja.judge.report import Report, Subject
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding
@@ -20,19 +23,23 @@ from foja.proofs.finding import Finding
 LEDGER = "ledger"
 
 
-def judge_proof_file(file: BinaryIO, subject: Subject, trust: Trust, at: datetime) -> Report:
-    """Return what the file proves. No input makes it raise."""
-    return Report(subject, (_judge(file, trust, at),), at, trust.required, trust.document())
+def judge_proof_file(
+    file: BinaryIO, subject: Subject, trust: Trust, at: datetime, statements: Sequence[Detached] = ()
+) -> Report:
+    """Return what the file proves, then what monitors' statements about it do. No input makes it raise."""
+    return Report(subject, _judge(file, trust, at, statements), at, trust.required, trust.document())
 
 
-def _judge(file: BinaryIO, trust: Trust, at: datetime) -> Finding:
+def _judge(
+    file: BinaryIO, trust: Trust, at: datetime, statements: Sequence[Detached]
+) -> tuple[Finding, ...]:
     try:
         found = decode(file)
         arguments = _arguments(found)
         _check_spelling(found.proof)
     except BadBundle as error:
-        return refusal(LEDGER, error)
-    return check_event(found.event, found.proof, trust, at, arguments)
+        return refusal(LEDGER, error), *map(alone, statements)
+    return check_event(found.event, found.proof, trust, at, statements, arguments)
 
 
 def _arguments(found: ProofFile) -> Json:

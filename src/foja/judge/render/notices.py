@@ -64,6 +64,17 @@ _PATTERNS: Final = {
         "cuándo se registró: un registro prueba el orden, no la hora"
     ),
     "whether others see the same log": "si otros ven el mismo registro",
+    "whether this log, a restart, continues the one before it": (
+        "si este registro, que es un reinicio, continúa el anterior"
+    ),
+    "what the log recorded after the monitor looked": (
+        "lo que el registro anotó después de que el monitor mirara"
+    ),
+    "the monitor (.+) found event ([0-9]+) as the last one of ([0-9a-f-]+), each number once,"
+    " in ([0-9]+) entries of (.+), on ([0-9: -]+ UTC)": (
+        "el monitor {0} encontró el evento {1} como el último de {2}, cada número una vez,"
+        " en {3} entradas de {4}, el {5}"
+    ),
     "ledger: what was recorded after the last event in this bundle": (
         "libro de eventos: lo registrado después del último evento de este paquete"
     ),
@@ -195,6 +206,9 @@ REASONS: Final[dict[str, str]] = {
     "INCLUSION_INVALID": "la entrada no está en el registro",
     "COSIGNATURE_INVALID": "una cofirma no corresponde al punto de control",
     "COSIGNERS_MISSING": "lo avalan menos cofirmantes de los que exige su política",
+    "MONITOR_INVALID": "no es una declaración del monitor que nombra",
+    "MONITOR_CONTRADICTS": "un monitor en que usted confía vio otro historial",
+    "NOT_VOUCHED": "la declaración no trata del final de este historial",
     "LOG_INCONSISTENT": "el registro firmó dos árboles que se contradicen",
     "NO_SIGNED_TIME": "no hay ninguna hora firmada",
     "NO_INCLUSION_PROOF": "no hay prueba de que la entrada esté en el registro",

@@ -252,6 +252,10 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "Ask the operator of the log for its key, which `foja log key` prints.",
         "Pida su clave a quien opera el registro; se obtiene con `foja log key`.",
     ),
+    "ask_monitor": (
+        "Ask the operator of the monitor for its key, which `foja monitor key` prints.",
+        "Pida su clave a quien opera el monitor; se obtiene con `foja monitor key`.",
+    ),
     "ask_sigstore": (
         "Ask the operator of the Sigstore instance for its trusted_root.json.",
         "Pida su trusted_root.json a quien opera la instancia de Sigstore.",
@@ -338,6 +342,7 @@ KINDS: Final[dict[str, Pair]] = {
     "bundle": ("Proof over the bundle file", "Prueba sobre el archivo del paquete"),
     "rekor": ("Transparency log (Rekor)", "Registro de transparencia (Rekor)"),
     "signature": ("Signature over the document", "Firma del documento"),
+    "monitor": ("Statement of a monitor", "Declaración de un monitor"),
     "document": ("The document's digest", "La huella del documento"),
     "proof": ("Proof", "Prueba"),
 }
@@ -346,6 +351,7 @@ ITEMS: Final[dict[str, Pair]] = {
     "root": ("root certificate", "certificado raíz"),
     "log": ("key of a log", "clave de un registro"),
     "cosigner": ("key of a cosigner", "clave de un cofirmante"),
+    "monitor": ("key of a monitor", "clave de un monitor"),
     "sigstore": ("Sigstore", "Sigstore"),
     "signer": ("public key", "clave pública"),
     "block": ("block hash", "hash del bloque"),

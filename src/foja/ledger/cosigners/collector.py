@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from foja import sql
 from foja.driver.database import Database
-from foja.errors import SetupFailed, Tampered, redact
+from foja.errors import ObjectMissing, SetupFailed, Tampered, redact
 from foja.faults import Watch
 from foja.ledger.cosigners.configuration import NamedCosigner
 from foja.ledger.log import Log
@@ -46,7 +46,7 @@ class _Unsigned(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DueCheckpoint:
-    """A published checkpoint that a cosigner has not signed, and the size that it signed last."""
+    """A checkpoint that a cosigner has not signed, and the size of its log that it signed last."""
 
     origin: int
     size: int
@@ -72,23 +72,27 @@ class CosignatureCollector:
         self._pause, self._retry_at = 0.0, 0.0
 
     async def ask(self) -> int:
-        """Ask for the newest published checkpoint, if it is not signed. Return 1 for a new signature."""
-        clock = asyncio.get_running_loop().time
-        if clock() < self._retry_at or (due := await self._due()) is None:
-            return 0
+        """Ask for each checkpoint that is due, one after the other. Return the number of new signatures."""
+        clock, signed = asyncio.get_running_loop().time, 0
+        while clock() >= self._retry_at and (due := await self._due()) and await self._sign(due):
+            signed += 1
+        return signed
+
+    async def _sign(self, due: DueCheckpoint) -> bool:
+        """Ask for one checkpoint. Return whether it is signed now."""
         try:
             found = await self._cosign(due)
         except _Unsigned as unsigned:
             self._pause = min(max(FIRST_PAUSE_SECONDS, 2 * self._pause), LONGEST_PAUSE_SECONDS)
-            self._retry_at = clock() + self._pause
+            self._retry_at = asyncio.get_running_loop().time() + self._pause
             await self._record_fault(due, unsigned)
-            return 0
+            return False
         if found is None:
-            return 0
+            return False
         await self._record(due, found)
         self._pause = 0.0
         self._watch.worked()
-        return 1
+        return True
 
     def close(self) -> None:
         """Stop watching the cosigner."""
@@ -105,7 +109,10 @@ class CosignatureCollector:
         return self._check(due, asked, reply)
 
     async def _request(self, due: DueCheckpoint, old: int) -> CosignerReply:
-        proof = await self._log.prove_growth(due.origin, old, due.size)
+        try:
+            proof = await self._log.prove_growth(due.origin, old, due.size)
+        except ObjectMissing as error:
+            raise _Unsigned(CosignerFault.ANOTHER_HISTORY, f"its growth cannot be shown: {error}") from None
         return await self._connection.add_checkpoint(CosignRequest(old, tuple(proof), due.note).text())
 
     async def _check_size(self, due: DueCheckpoint, asked: int, size: int) -> None:
@@ -116,7 +123,7 @@ class CosignatureCollector:
             detail = f"it has signed {due.seen} leaves and knows only {size}"
             raise _Unsigned(CosignerFault.FORGOT, detail)
         newest = await self._due()
-        if newest and size > newest.size:
+        if newest and newest.origin == due.origin and size > newest.size:
             detail = f"it saw {size} leaves, and {newest.size} are published here"
             raise _Unsigned(CosignerFault.ANOTHER_HISTORY, detail)
 

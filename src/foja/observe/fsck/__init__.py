@@ -99,8 +99,13 @@ def _read_external(context: CheckContext, logs: Sequence[LogState]) -> Claims:
 
 
 def _old_head(context: CheckContext, log: LogState, successor: LogState) -> Claim | None:
-    """Return the claim in the name of the next log about the end of this one."""
-    match = _OLD_HEAD.search(successor.name)
+    """Return the claim in the name of the next log about the end of this one.
+
+    A log without entries has no end of its own: the next name repeats the claim about the one before it.
+    """
+    match, repeated = _OLD_HEAD.search(successor.name), _OLD_HEAD.search(log.name)
+    if match and repeated and log.closed_size == 0 and match[0] == repeated[0]:
+        return None
     if match is None or int(match[1]) != log.closed_size:
         expected = f"a name of log {successor.origin} that ends with the size {log.closed_size} and its root"
         context.findings.add("log", expected=expected, found=successor.name)

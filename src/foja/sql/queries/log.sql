@@ -90,14 +90,17 @@ select c.published_at > clock_timestamp() - make_interval(secs => %(seconds)s)
 from foja.checkpoint c where c.origin = %(origin)s and c.size = %(size)s;
 
 -- name: cosigner_due
--- The newest published checkpoint of the open log that a cosigner has not signed, the size that it signed
--- last, and the time by the database's clock.
+-- The checkpoint that a cosigner is asked for next, the size of that log that it signed last, and the time by the
+-- database's clock: the last checkpoint of each closed log, so that it knows the head that the next log names, then
+-- the newest published one of the open log. A closed log that it refused is not asked for again.
 select l.origin, c.size, c.note, coalesce(k.seen, 0), extract(epoch from clock_timestamp())::bigint
 from foja.log l cross join lateral (
     select size, note from foja.checkpoint
-    where origin = l.origin and published_at is not null order by size desc limit 1) c
+    where origin = l.origin and size <= coalesce(l.closed_size, size) and (published_at is not null or size = l.closed_size)
+    order by size desc limit 1) c
 left join foja.cosigner k on k.origin = l.origin and k.public_key = %(key)b
-where l.closed_size is null and c.size > coalesce(k.seen, 0);
+where c.size > coalesce(k.seen, 0) and (l.closed_size is null or coalesce(k.fault, 'away') = 'away')
+order by l.origin limit 1;
 
 -- name: record_cosignature
 -- Store a cosignature of a published checkpoint.

@@ -1,22 +1,20 @@
-"""`/v1/log`: checkpoint, proofs of events, anchored checkpoints, and the files of the tree."""
+"""`/v1/log`: checkpoint, proofs of events, anchored checkpoints."""
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import Path, Query, Request, Response
+from fastapi import Query, Response
 
-from foja.access.model.principal import Scope
 from foja.app import App
 from foja.core.bundle.proof_file import MEDIA_TYPE, SUFFIX
 from foja.core.note import parse_checkpoint, split_note
-from foja.errors import UnknownEntity
 from foja.ledger.excerpts import prove_event
 from foja.system.service import AnchoredCheckpoint
 from foja.web.caller import Reader
+from foja.web.log.files import NOTE
 from foja.web.reference.answers.events import EventProofAnswer
 from foja.web.reference.answers.log import AnchoredList, LogAnswer, TrustRoots
 from foja.web.reference.openapi import file_answer
@@ -24,14 +22,9 @@ from foja.web.routers import api_router
 from foja.web.streams.proofs import Seq, describe_proof
 from foja.web.transfer.encoder import JsonAnswer
 from foja.web.transfer.files import attachment
-from foja.web.transfer.ranges import matches
 
 routes = api_router("/v1/log", "log")
-NOTE, TILE, PROOF_FILE = "text/plain", "application/octet-stream", MEDIA_TYPE.decode()
-# c2sp.org/tlog-tiles: numbers in groups of three digits, and the width of a partial tile.
-PATH = re.compile(r"(?:[0-9]{1,2}|entries)/(?:x[0-9]{3}/){0,6}[0-9]{3}(?:\.p/[0-9]{1,3})?")
-ENTRIES = "entries/"
-FOR_EVER = "public, max-age=31536000, immutable"
+PROOF_FILE = MEDIA_TYPE.decode()
 
 
 @routes.get("", response_model=LogAnswer)
@@ -79,25 +72,6 @@ async def anchored(
     """Return the checkpoints that networks confirmed, with their proofs."""
     found = (await caller.ctx.app.system.anchored())[-limit:]
     return JsonAnswer({"anchored": [await _describe(caller.ctx.app, each) for each in found]})
-
-
-@routes.get("/{origin}/tile/{path:path}", response_class=Response, responses=file_answer(TILE))
-async def tile(
-    caller: Reader,
-    request: Request,
-    origin: Annotated[int, Path(ge=1, lt=2**31, description="the number of the log")],
-    path: Annotated[str, Path(description="a path of c2sp.org/tlog-tiles: `0/000`, `entries/000.p/7`")],
-) -> Response:
-    """Return a file of the tree. The entries are those of all tenants: they need an administrator."""
-    if not PATH.fullmatch(path):
-        raise UnknownEntity(f"{path[:80]!r} is not a path of a tile, such as 0/000 or 0/x001/234.p/7")
-    if path.startswith(ENTRIES):
-        caller.principal.check(Scope.ADMIN, installation=True)
-    tag = f'"{origin}/{path}"'  # a file never changes once it is written
-    headers = {"ETag": tag, "Cache-Control": FOR_EVER if not path.startswith(ENTRIES) else "private"}
-    if matches(request.headers, tag):
-        return Response(status_code=304, headers=headers)
-    return Response(await caller.app.ledger.log.tile(origin, path), media_type=TILE, headers=headers)
 
 
 async def _describe(app: App, each: AnchoredCheckpoint) -> dict[str, Any]:

@@ -58,6 +58,15 @@ def _add_serve(verbs: Verbs) -> None:
     )
     _add_name(serve)
     serve.add_argument(
+        "--restart",
+        action="append",
+        default=[],
+        dest="restarts",
+        metavar="ORIGIN",
+        help="the origin line of a restart to accept although it names another head than was seen last: a log"
+        " that was restored from a backup; may be repeated",
+    )
+    serve.add_argument(
         "--moved",
         action="store_true",
         help="confirm that the folder was moved here and is the newest; never for one from a backup",

@@ -111,14 +111,15 @@ begin
         and size > all (select c.size from foja.checkpoint c where c.origin = p_origin and c.published_at is not null);
 end $$;
 
--- Add a cosignature to a published checkpoint. A second one of the same key is not stored.
+-- Add a cosignature to a published checkpoint, or to the last one of a closed log. A second one of the same key is not stored.
 create function foja.record_cosignature(
     p_origin integer, p_size bigint, p_key bytea, p_vkey text, p_line text
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.check_source('sweeper');
-    perform from foja.checkpoint where origin = p_origin and size = p_size and published_at is not null;
+    perform from foja.checkpoint c join foja.log l using (origin)
+    where origin = p_origin and size = p_size and (c.published_at is not null or l.closed_size = size);
     if not found then
         perform foja.refuse('unpublished', format('no published checkpoint of log %s has %s leaves', p_origin, p_size));
     end if;
@@ -145,19 +146,22 @@ begin
 end $$;
 
 -- Close the log at its last proven size and open the next one, in a new epoch. The name of the
--- new log contains the old size and root. Leaves above that size return to the outbox, in order.
+-- new log contains the old size and root; after a log without entries, those of the log before it.
+-- Leaves above that size return to the outbox, in order.
 -- If the log is consistent with its published checkpoint, a checkpoint that is only signed counts
 -- as proven too: another process may be publishing it.
 create function foja.restart_log(p_origin integer, p_name text, p_consistent boolean) returns foja.log
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     opened foja.log;
+    closed foja.log;
     proven foja.checkpoint;
     proven_size bigint;
+    head text;
 begin
     perform foja.check_source('sweeper');
     perform foja.check_log_name(p_name);
-    perform from foja.log where origin = p_origin and closed_size is null for update;
+    select * into closed from foja.log where origin = p_origin and closed_size is null for update;
     if not found then
         perform foja.refuse('log_closed', format('log %s is not the open log', p_origin));
     end if;
@@ -167,9 +171,9 @@ begin
     where origin = p_origin and (p_consistent or published_at is not null) order by size desc limit 1;
     proven_size := coalesce(proven.size, 0);
     update foja.log set closed_size = proven_size where origin = p_origin;
-    insert into foja.log (origin, name)
-    values (p_origin + 1, format('%s/%s/%s-%s', p_name, p_origin + 1, proven_size,
-        encode(coalesce(proven.root, sha256('')), 'hex')))
+    head := case when proven_size = 0 then substring(closed.name from '[0-9]+-[0-9a-f]{64}$') end;
+    head := coalesce(head, format('%s-%s', proven_size, encode(coalesce(proven.root, sha256('')), 'hex')));
+    insert into foja.log (origin, name) values (p_origin + 1, format('%s/%s/%s', p_name, p_origin + 1, head))
     returning * into opened;
     with waiting as (
         delete from foja.pending returning id, entity_id, seq, chain_hash

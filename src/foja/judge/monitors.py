@@ -1,0 +1,141 @@
+"""Judge monitors' statements about the heads of streams, and say whether others see the same log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TypeAlias
+from uuid import UUID
+
+from foja.core.note import FIRST, number_of, open_note, split_note
+from foja.errors import Refused, Tampered
+from foja.judge.cosigners import count_cosigners
+from foja.judge.detached import Detached
+from foja.judge.inclusion import OTHERS, Inclusion
+from foja.judge.trust import Trust
+from foja.proofs.finding import Finding, Reason, Status, TrustItem
+from foja.proofs.statement import Statement, parse_statement
+
+EVIDENCE = "monitor"
+RESTARTED = "whether this log, a restart, continues the one before it"
+LATER = "what the log recorded after the monitor looked"
+ALONE = "a monitor's statement counts only beside the stream that it is about, in a log that you trust"
+_SKEW = timedelta(minutes=5)  # how far the clock of a monitor may be ahead of the time to judge at
+
+Heads: TypeAlias = Mapping[UUID, tuple[int, bytes]]  # of each stream: how many events, and the last hash
+
+
+def judge_others(
+    found: Finding,
+    inclusions: Sequence[Inclusion],
+    heads: Heads,
+    statements: Sequence[Detached],
+    trust: Trust,
+    at: datetime | None,
+) -> tuple[Finding, ...]:
+    """Return the finding about a history with what others say of its log, and one about each statement.
+
+    Others see the same log if enough cosigners vouch for its checkpoints, because they see one tree, and a
+    monitor for the head of each stream, because it reads what is in the tree.
+    """
+    counted = count_cosigners(found, inclusions, trust, at)
+    if counted.status is not Status.VERIFIED:
+        return (counted, *map(alone, statements))
+    agreed = trust.cosigner_policy is not None
+    judged = [_judge(each, inclusions, heads, trust, at) for each in statements]
+    findings = _about_all(judged, heads)
+    vouched = any(each.status is Status.VERIFIED for each in findings)
+    open_ = [each for each in counted.not_checked if each != OTHERS or not (agreed and vouched)]
+    open_ += [] if (agreed and vouched) or OTHERS in open_ else [OTHERS]
+    open_ += [] if agreed or all(_is_known(each, trust) for each in inclusions) else [RESTARTED]
+    return (replace(counted, not_checked=tuple(open_)), *findings)
+
+
+def alone(statement: Detached) -> Finding:
+    """Return the finding about a statement without a verified history."""
+    return Finding(EVIDENCE, Status.INDETERMINATE, Reason.NOT_VOUCHED, ALONE, name=statement.name)
+
+
+def beside(ledger: Finding, monitors: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return both; no statement counts beside a history that is not verified after all."""
+    if ledger.status is Status.VERIFIED:
+        return (ledger, *monitors)
+    return (
+        ledger,
+        *(each.weakened(Reason.NOT_VOUCHED, "but its history is not verified") for each in monitors),
+    )
+
+
+def _is_known(inclusion: Inclusion, trust: Trust) -> bool:
+    """Return whether a log is no restart, or one that the trust names."""
+    name, origin = (inclusion.signer or "").partition("+")[0], inclusion.checkpoint.origin
+    return number_of(name, origin) == FIRST or origin in trust.restarts
+
+
+def _judge(
+    file: Detached,
+    inclusions: Sequence[Inclusion],
+    heads: Heads,
+    trust: Trust,
+    at: datetime | None,
+) -> tuple[Finding, UUID | None]:
+    """Return what one statement shows, and its stream if a monitor that is trusted made it."""
+    try:
+        statement = parse_statement(file.data)
+        found = _check_signed(file.data.decode(), statement, trust)
+    except (Tampered, Refused) as error:
+        found = Finding(EVIDENCE, Status.INVALID, Reason.MONITOR_INVALID, str(error))
+        return replace(found, name=file.name), None
+    if found.status is Status.VERIFIED:
+        found = _compare(found, statement, inclusions, heads)
+    if found.status is Status.VERIFIED and at is not None and statement.moment > at + _SKEW:
+        found = found.weakened(Reason.AFTER_VALIDATION_TIME, "which is after the validation time")
+    return replace(found, name=file.name), statement.entity_id
+
+
+def _check_signed(note: str, statement: Statement, trust: Trust) -> Finding:
+    """Return the finding about who signed, or raise `Tampered`. No log vouches for itself."""
+    own = {each.public_key for each in trust.logs}
+    keys = [each for each in trust.monitors if each.public_key not in own]
+    known = {(each.name, each.key_id): each for each in keys}
+    signatures = split_note(note)[1]
+    signer = next(filter(None, (known.get((each.name, each.key_id)) for each in signatures)), None)
+    if signer is None:
+        first = signatures[0]
+        missing = (TrustItem(EVIDENCE, first.name, f"{first.name}+{first.key_id.hex()}"),)
+        detail = "no monitor you trust made this statement"
+        return Finding(EVIDENCE, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail, missing=missing)
+    open_note(note, keys)
+    checkpoint, time = statement.checkpoint, f"{statement.moment:%Y-%m-%d %H:%M:%S} UTC"
+    detail = (
+        f"the monitor {signer.name} found event {statement.events - 1} as the last one of"
+        f" {statement.entity_id}, each number once, in {checkpoint.size} entries of {checkpoint.origin},"
+        f" on {time}"
+    )
+    item = TrustItem(EVIDENCE, signer.name, f"{signer.name}+{signer.key_id.hex()}")
+    return Finding(EVIDENCE, Status.VERIFIED, detail=detail, not_checked=(LATER,), rests_on=(item,))
+
+
+def _compare(found: Finding, statement: Statement, inclusions: Sequence[Inclusion], heads: Heads) -> Finding:
+    """Return the finding as it is if the statement is about the head of a stream that is shown."""
+    names = {(each.signer or "").partition("+")[0] for each in inclusions}
+    events, head = heads.get(statement.entity_id, (0, b""))
+    if not events or not any(number_of(name, statement.checkpoint.origin) for name in names):
+        return found.weakened(Reason.NOT_VOUCHED, "but this is another stream or log")
+    if statement.events != events:
+        return found.weakened(Reason.NOT_VOUCHED, f"but event {events - 1} is the last one here")
+    if statement.head != head:
+        detail = f"{found.detail}; that event has another hash here: the log has shown two histories"
+        return Finding(EVIDENCE, Status.INVALID, Reason.MONITOR_CONTRADICTS, detail)
+    return found
+
+
+def _about_all(judged: Sequence[tuple[Finding, UUID | None]], heads: Heads) -> list[Finding]:
+    """Return the findings; none is verified unless each of the streams has one that is."""
+    vouched = {stream for found, stream in judged if found.status is Status.VERIFIED}
+    missing = sorted(map(str, heads.keys() - vouched))
+    if not missing:
+        return [found for found, _ in judged]
+    but = f"but no statement is about {missing[0]}, which is in the bundle too"
+    return [found.weakened(Reason.NOT_VOUCHED, but) for found, _ in judged]
