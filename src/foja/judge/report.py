@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from foja.core.canonical import Json, canonical
 from foja.proofs.finding import Finding, Reason, ShownEvent, Status, TrustItem
+from foja.quotation import visible
 
 FORM = "foja/report/v1"
 _CONTAINER, _SEAL = "container", "seal"
@@ -84,6 +85,16 @@ class Report:
     def last_event(self) -> ShownEvent | None:
         """The event up to which the history is shown."""
         return self.history[-1] if self.history else None
+
+    @property
+    def proves_history(self) -> bool:
+        """Whether a history is shown that a trusted log vouches for."""
+        return any(each.history and each.status is Status.VERIFIED for each in self.evidence)
+
+    @property
+    def shows_one_event(self) -> bool:
+        """Whether one event is shown without those before it."""
+        return len(self.history) == 1 and self.history[0].seq > 0
 
     @property
     def rests_on(self) -> tuple[TrustItem, ...]:
@@ -176,6 +187,4 @@ def _revoked(revoked: Revoked) -> Json:
 
 def plain(text: str | None) -> str | None:
     """Return a text without control characters; parts of it may come from untrusted input."""
-    if text is None or text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+    return None if text is None else visible(text)
