@@ -30,6 +30,17 @@ _FAR = timedelta(days=1)  # clocks that differ by more are worth a remark
 _SKEW = timedelta(minutes=5)
 _OWN_FILES = ("evidence/", META)
 _WRONG_NAMED = 3
+# What another copy of the same evidence would not mend.
+_NOT_OF_THE_COPY = {
+    Reason.ACCURACY_NOT_ALLOWED,
+    Reason.ALGORITHM_UNSUPPORTED,
+    Reason.CERT_EXPIRED_AT_GENTIME,
+    Reason.IMPRINT_ALGORITHM,
+    Reason.POLICY_NOT_ALLOWED,
+    Reason.REVOKED,
+    Reason.STATUS_NOT_GRANTED,
+    Reason.WEAK_KEY,
+}
 # On whose word a history rests that is not verified: what the judge saw of its log.
 _LEDGERS = {
     Reason.NO_CHECKPOINT: "unlogged",
@@ -223,7 +234,8 @@ def _clocks(report: Report, language: str) -> Iterator[str]:
 
 def _change(report: Report, language: str) -> str:
     if report.verdict is Verdict.TOTAL_FAILED:
-        return text("change_nothing", language)
+        invalid = {each.reason for each in report.evidence if each.status is Status.INVALID}
+        return text("change_other" if invalid <= _NOT_OF_THE_COPY else "change_nothing", language)
     if report.verdict is Verdict.INDETERMINATE:
         return text("change_missing" if missing_items(report) else "change_evidence", language)
     return text("change_event", language)

@@ -100,16 +100,22 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "Mostrado: solo el evento {seq} ({kind}), sin los anteriores, registrado el {time}, según {log}.",
     ),
     "early_clock": (
-        "Times do not fit: the ledger's clock says {time} for its last event, {days} days before {titles}.",
-        "Horas que no encajan: el reloj del libro dice {time} en su último evento, {days} días antes: {titles}.",
+        (
+            "Times do not fit: the ledger's clock says {time} for its last event, {days} days before the "
+            "proof that an earlier event recorded ({titles}). One of the two clocks is wrong."
+        ),
+        (
+            "Horas que no encajan: el reloj del libro dice {time} en su último evento, {days} días antes que "
+            "la prueba que registró un evento anterior ({titles}). Uno de los dos relojes va mal."
+        ),
     ),
     "late_clock": (
         "Mind the time: by the ledger's clock the last event is of {time}, after the time judged at.",
-        "Atención a la hora: el reloj del libro dice {time} en el último evento, tras la fecha del examen.",
+        "Atención a la hora: el último evento es del {time}, según el libro, tras la fecha del examen.",
     ),
     "late_ledger": (
-        "Mind the order: by the ledger's clock the first event is of {time}, {days} days after {titles}.",
-        "Atención al orden: el reloj del libro dice {time} en el primer evento, {days} días después: {titles}.",
+        "Mind the order: by the ledger's clock its first event is of {time}, {days} days after: {titles}.",
+        "Atención al orden: el libro dice {time} en su primer evento, {days} días después de: {titles}.",
     ),
     "as_of_nothing": (
         "As of: no valid history was given. Whether the document was revoked is not known.",
@@ -160,6 +166,10 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     "change_nothing": (
         "What would change it: no further root or key. Ask the sender for an unchanged copy.",
         "Qué lo cambiaría: ninguna otra raíz o clave. Pida al remitente una copia sin cambios.",
+    ),
+    "change_other": (
+        "What would change it: other evidence. No further root or key, and no other copy, makes this valid.",
+        "Qué lo cambiaría: otras pruebas. Ni más raíces o claves ni otra copia hacen válida esta.",
     ),
     # whom to ask
     "ask_root": (
