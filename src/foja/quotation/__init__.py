@@ -22,6 +22,7 @@ _JOINERS: Final = "\u200c\u200d"  # of emoji and of some scripts
 _BLANKS: Final = "\u115f\u1160\u2800\u3164\uffa0"  # letters without ink
 _LIKE_QUOTES: Final = "`„‚⹂´¨ʹʺʻʼʽˈˊˋ˝ˮ՛՝׳״′″‴‵‶‷⁗❛❜❝❞❟❠〃〝〞〟＂＇｀𝅏"
 _FROM_RIGHT: Final = frozenset(("R", "AL", "AN"))
+_PLAIN: Final = re.compile("(?:[!#-&(-_a-~]+ )*[!#-&(-_a-~]+")  # nothing in it has to change
 QUOTATION: Final = f"{_ISOLATE}?{OPEN}[^{OPEN}{CLOSE}{_ISOLATE}{_END_ISOLATE}]*{CLOSE}{_END_ISOLATE}?"
 _ISOLATED: Final = re.compile(f"({_ISOLATE}{OPEN}[^{OPEN}{CLOSE}\u2066-\u2069]*{CLOSE}{_END_ISOLATE})")
 
@@ -37,6 +38,8 @@ class Foreign(str):
 
 def quoted(text: str, longest: int = LONGEST) -> str:
     """Return a text from outside as a quotation in one line, cut, escaped, and isolated if right to left."""
+    if len(text) <= longest and _PLAIN.fullmatch(text):
+        return f"{OPEN}{text}{CLOSE}"
     start = text[: 4 * longest]
     shown = " ".join("".join(map(_one, start)).split())
     shown = re.sub("'{2,}", "'", _few_marks(shown))
