@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import groupby
 from typing import Final
 from unicodedata import bidirectional, category, normalize
@@ -39,7 +40,7 @@ class Foreign(str):
 def quoted(text: str, longest: int = LONGEST) -> str:
     """Return a text from outside as a quotation in one line, cut, escaped, and isolated if right to left."""
     if len(text) <= longest and _PLAIN.fullmatch(text):
-        return f"{OPEN}{text}{CLOSE}"
+        return OPEN + text + CLOSE
     start = text[: 4 * longest]
     shown = " ".join("".join(map(_one, start)).split())
     shown = re.sub("'{2,}", "'", _few_marks(shown))
@@ -63,6 +64,7 @@ def visible(text: str, replace: Callable[[str], str] | None = None) -> str:
     return "".join(part if at % 2 else "".join(map(replace, part)) for at, part in enumerate(parts))
 
 
+@lru_cache(maxsize=4096)
 def _one(character: str) -> str:
     """Return a character as a quotation may show it."""
     if (
