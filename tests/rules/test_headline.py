@@ -332,7 +332,9 @@ def test_a_history_in_a_log_proves_no_time() -> None:
     ledger = Finding("ledger", Status.VERIFIED, rests_on=(TrustItem("log", "log.example/1", "log+1"),))
     ledger = replace(ledger, history=judged().history)
     found = headline(Report(Subject(WITNESS, "history.jsonl"), (ledger,), AT))
-    assert found.first.startswith("Verified: “history.jsonl” is recorded up to event 4, on the word of the log “log")
+    assert found.first.startswith(
+        "Verified: “history.jsonl” is recorded up to event 4, on the word of the log “log"
+    )
     assert found.tone == "caution"
 
 

@@ -120,12 +120,6 @@ def _moments(events: Sequence[Event]) -> Iterator[Moment]:
         body: Mapping[str, Any] = event.payload or {}
         end = event.kind.rpartition(".")[2]
         tone = "good" if end in _GOOD else "bad" if end in _BAD else ""
-<<<<<<< HEAD
         named = [body[name] for name in _DETAILS if body.get(name) not in (None, "")]
         details = [quoted(str(each), LONGEST_LINE) for each in named]
-=======
-        details = [
-            quoted(str(body[name]), LONGEST_LINE) for name in _DETAILS if body.get(name) not in (None, "")
-        ]
->>>>>>> 94fa5b3 (Print the first screen of 23 situations in both languages, and remark clocks that do not fit)
         yield Moment(event.seq, event.at, event.kind, tone, event.actor, details)
