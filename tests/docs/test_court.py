@@ -111,7 +111,7 @@ def erased() -> Report:
     events = CITY.document_events(WITNESS, [("body.erased", {"seq": 0, "reason": "on request"})])
     contents = CITY.contents(events=events)
     excerpts = streams.stream("document", ENTITY, events)
-    bare = replace(excerpts[0], payload=None, actor=None, salt=None, v=None, source=None)
+    bare = replace(excerpts[0], payload=None, actor=None, salt=None)
     lines = b"".join(history.encode([bare, *excerpts[1:]]))
     return foja.verify(
         CITY.seal(replace(contents, events=part("evidence/events.jsonl", lines)).parts()), trust(), NEXT_DAY

@@ -68,7 +68,7 @@ def attacked(texts: Iterator[str]) -> Report:
     stamp = Finding(
         "tsa", Status.VERIFIED, None, detail, NOW, signer, (f"revocation of {signer}",), next(texts)
     )
-    found = (
+    found: tuple[Finding, ...] = (
         replace(stamp, rests_on=tuple(items[:1])),
         Finding("ledger", Status.VERIFIED, history=history, rests_on=tuple(items[1:2]), name=next(texts)),
         Finding(next(texts), Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, missing=tuple(items[2:])),

@@ -229,4 +229,4 @@ async def _print_missing(app: App, missing: Sequence[Document]) -> None:
     if paused := await app.jobs.paused():
         print_line(f"paused: {', '.join(paused)}; `foja jobs resume TYPE` resumes them")
     for each in missing[:3]:
-        print_line(f"{quoted(each.name)}: {await app.documents.explain(each.id)}")
+        print_line(f"{quoted(each.name or str(each.id))}: {await app.documents.explain(each.id)}")
