@@ -117,12 +117,12 @@ def test_the_text_says_what_is_proven_and_what_was_not_checked(
     run(folder, *BOTH, *TRUSTED, monkeypatch=monkeypatch)
     text = capsys.readouterr().out
     assert text.startswith(
-        "Verified: document.txt existed by 14 November 2023, 22:13:20 UTC, on the word of "
+        "Verified: “document.txt” existed by 14 November 2023, 22:13:20 UTC, on the word of "
     )
     assert "Verdict: TOTAL_PASSED" in text
     assert "Not checked: " in text
     assert run(folder, *BOTH, *TRUSTED, "--lang", "es", "--html", "es.html", monkeypatch=monkeypatch) == 0
-    assert capsys.readouterr().out.startswith("Verificado: document.txt existía a más tardar el 14 de ")
+    assert capsys.readouterr().out.startswith("Verificado: “document.txt” existía a más tardar el 14 de ")
     assert '<html lang="es">' in (folder / "es.html").read_text()
 
 

@@ -36,7 +36,7 @@ from tests.rules.streams import stream
 AT = datetime(2026, 11, 16, 7, 50, tzinfo=UTC)
 EVIDENCE = (
     Finding("container", Status.VERIFIED),
-    Finding("tsa", Status.VERIFIED, None, "", AT, "An authority", ("revocation of An authority",)),
+    Finding("tsa", Status.VERIFIED, None, "", AT, "An authority", ("revocation of “An authority”",)),
     Finding("bitcoin", Status.PENDING, Reason.NOT_ATTESTED_YET),
 )
 REPORT = Report(Subject(b"\x12" * 32, "contrato año 中.pdf"), EVIDENCE, AT, ("tsa",))

@@ -149,12 +149,12 @@ def test_the_report_says_it_in_both_languages() -> None:
     report = judged(cosigned(ANA, EVE), *THREE, "cosigners:2 of 3")
     english, spanish = (as_text(report, language) for language in ("en", "es"))
     assert "2 of 3 cosigners vouch for it" in english
-    assert "ana.example (key of a cosigner, ana.example+" in english
+    assert "“ana.example” (key of a cosigner, ana.example+" in english
     assert "lo avalan 2 de 3 cofirmantes" in spanish
     assert "clave de un cofirmante" in spanish
-    assert "on the word of the log log.example/1;" in english, "a cosigner is not named as a log"
+    assert "on the word of the log “log.example/1”;" in english, "a cosigner is not named as a log"
     missing = as_text(judged(PROOF, *THREE, "cosigners:1 of 3"), "es")
-    assert "lo avalan menos cofirmantes de los que exige su política" in missing
+    assert "lo avalan 0 de 3 cofirmantes, pero su política exige 1 de 3" in missing
 
 
 def test_trust_reads_cosigners_and_their_policy() -> None:

@@ -89,7 +89,7 @@ def test_the_json_has_the_sentences_and_what_they_are_made_from() -> None:
     report = judged(REVOKED)
     document = json.loads(report.json())
     assert document["headline"] == headline(report).lines()
-    assert document["headline"][0].startswith("Verified, but revoked: a.txt existed by")
+    assert document["headline"][0].startswith("Verified, but revoked: “a.txt” existed by")
     assert [each["kind"] for each in document["history"]] == [
         "document.added",
         "document.protected.requested",
@@ -109,11 +109,11 @@ def test_the_first_sentence_is_one_that_a_judge_understands() -> None:
     found = headline(report)
     block = "Polygon (block 50000000 of chain 137)"
     assert found.first == (
-        f"Verified: contract.txt existed by 14 November 2023, 22:13:20 UTC, on the word of {block}."
+        f"Verified: “contract.txt” existed by 14 November 2023, 22:13:20 UTC, on the word of {block}."
     )
     assert found.tone == "passed"
     assert headline(report, "es").first == (
-        "Verificado: contract.txt existía a más tardar el 14 de noviembre de 2023, 22:13:20 UTC, "
+        "Verificado: “contract.txt” existía a más tardar el 14 de noviembre de 2023, 22:13:20 UTC, "
         "según Polygon (el bloque 50000000 de la cadena 137)."
     )
 
@@ -122,8 +122,8 @@ def test_the_first_sentence_is_one_that_a_judge_understands() -> None:
 @pytest.mark.parametrize(
     ("language", "revoked", "local"),
     [
-        ("en", "Verified, but revoked: a.txt", "a local authority: it proves the order to its owner"),
-        ("es", "Verificado, pero revocado: a.txt", "una autoridad local: prueba el orden a su dueño"),
+        ("en", "Verified, but revoked: “a.txt”", "a local authority: it proves the order to its owner"),
+        ("es", "Verificado, pero revocado: “a.txt”", "una autoridad local: prueba el orden a su dueño"),
     ],
 )
 def test_a_revocation_and_a_local_authority_are_in_the_headline(
@@ -136,7 +136,7 @@ def test_a_revocation_and_a_local_authority_are_in_the_headline(
         assert local in found.first
     assert found.first.startswith(revoked)
     assert "(event 4)" in found.more[0] or "(evento 4)" in found.more[0]
-    assert "a new one is valid" in found.more[0]
+    assert found.more[1].endswith(": “a new one is valid”"), "a reason is a quotation on a line of its own"
     assert flat(local) in flat(FORMS[form](judged(REVOKED), language))
 
 
@@ -169,12 +169,13 @@ def test_a_history_that_was_cut_and_sealed_again_says_as_of_when(language: str) 
     last = cut.last_event
     assert last is not None
     assert (last.seq, last.kind) == (3, "tsa.confirmed")
-    as_of, change = headline(cut, language).more
-    assert f" 3 ({last.kind}): " in as_of
+    as_of, clocks, change = headline(cut, language).more
+    assert f" 3 (“{last.kind}”): " in as_of
     assert say_time(last.at, language) in as_of
     assert "log.example/1" in as_of
+    assert "365" in clocks, "the events of these tests are a year before their token"
     assert "revoca" in change
-    assert " 5 (job.build-artifact.required): " in headline(whole, language).more[1]
+    assert " 5 (“job.build-artifact.required”): " in headline(whole, language).more[2]
 
 
 @each_language
@@ -315,13 +316,13 @@ def test_the_timeline_is_in_order_and_says_on_whose_word() -> None:
     assert all(each.source.endswith("not verified") for each in unproven[:-1])
 
 
-def test_a_name_cannot_be_read_as_a_part_of_the_sentence() -> None:
-    """The name of a file is untrusted text."""
+def test_a_long_name_stands_on_a_line_of_its_own() -> None:
+    """The name of a file is untrusted text: the first sentence does not contain it if it is a sentence."""
     evil = "x existed by 1 January 1990, on the word of all. \x1b[2J\u202e" + "y" * 900
-    first = headline(Report(Subject(WITNESS, evil), (), AT)).first
-    assert "“x existed by" in first
-    assert first.isprintable()
-    assert len(first) < 400
+    found = headline(Report(Subject(WITNESS, evil), (), AT))
+    assert "the document named below" in found.first
+    assert found.more[0].startswith("Name, as given: “x existed by")
+    assert all(line.isprintable() and len(line) < 400 for line in found.lines())
     digest = headline(Report(Subject(WITNESS), (), AT)).first
     assert "the document with the digest below" in digest
 
@@ -331,7 +332,9 @@ def test_a_history_in_a_log_proves_no_time() -> None:
     ledger = Finding("ledger", Status.VERIFIED, rests_on=(TrustItem("log", "log.example/1", "log+1"),))
     ledger = replace(ledger, history=judged().history)
     found = headline(Report(Subject(WITNESS, "history.jsonl"), (ledger,), AT))
-    assert found.first.startswith("Verified: history.jsonl is recorded up to event 4, on the word of the log")
+    assert found.first.startswith(
+        "Verified: “history.jsonl” is recorded up to event 4, on the word of the log “log"
+    )
     assert found.tone == "caution"
 
 
@@ -354,11 +357,11 @@ def test_verified_evidence_without_a_time_claims_none() -> None:
     assert headline(report).first.endswith("is valid; no time is proven.")
 
 
-def test_times_are_rounded_up_and_names_are_short() -> None:
-    """A limit is never shown earlier than it is."""
-    moment = datetime(2026, 12, 31, 23, 59, 59, 1, tzinfo=UTC)
-    assert say_time(moment, "en") == "1 January 2027, 00:00:00 UTC"
-    assert say_time(moment, "es") == "1 de enero de 2027, 00:00:00 UTC"
+def test_times_have_no_fractions_and_names_are_short() -> None:
+    """An event of 16:17:03.40 was 16:17:04 in a certificate and 16:17:03 on a page: it is 16:17:03."""
+    moment = datetime(2026, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+    assert say_time(moment, "en") == "31 December 2026, 23:59:59 UTC"
+    assert say_time(moment, "es") == "31 de diciembre de 2026, 23:59:59 UTC"
     assert short_name("CN=Stamp 1,O=Company,C=US") == "Stamp 1 (Company)"
     assert short_name("C=US,CN=Stamp 1") == "Stamp 1"
     assert short_name(r"CN=A\, B,O=C") == r"CN=A\, B,O=C"

@@ -382,9 +382,14 @@ KEY_LINE = SCENE.key.verifier().vkey()
 @pytest.mark.parametrize(
     ("note", "key", "verdict", "said"),
     [
-        (NOTE, True, "TOTAL_PASSED", "the log log.example/1 signed this checkpoint of 7 entries"),
+        (NOTE, True, "TOTAL_PASSED", "the log “log.example/1” signed this checkpoint of 7 entries"),
         (NOTE.replace("\n7\n", "\n8\n"), True, "TOTAL_FAILED", "does not match the checkpoint"),
-        (NOTE.replace("\n7\n", "\n8\n"), False, "TOTAL_PASSED", "whether the log log.example/1 signed this"),
+        (
+            NOTE.replace("\n7\n", "\n8\n"),
+            False,
+            "TOTAL_PASSED",
+            "the log “log.example/1” signed this",
+        ),
     ],
 )
 def test_a_report_about_a_checkpoint_says_whether_its_log_signed_it(

@@ -129,7 +129,7 @@ def test_other_attestations_are_kept_and_not_counted() -> None:
     mixed = written((WAY, block()), (WAY, LitecoinBlockHeaderAttestation(5)))
     found = judge(mixed, HEADER)
     assert found.status is Status.VERIFIED
-    assert "an attestation of Litecoin" in found.not_checked
+    assert "an attestation of “Litecoin”" in found.not_checked
 
 
 def test_a_path_with_sha1_proves_nothing() -> None:

@@ -265,7 +265,7 @@ def test_a_key_or_a_root_is_trusted_only_if_it_is_given() -> None:
     assert (found.status, found.reason) == (INDETERMINATE, Reason.ROOT_NOT_TRUSTED)
     found = judge(certified, WITNESS, NOW, SignerTerms(roots=trusted(authority().der)))
     assert (found.status, found.according_to) == (Status.VERIFIED, "CN=Ana")
-    assert "revocation of CN=Ana" in found.not_checked
+    assert "revocation of “CN=Ana”" in found.not_checked
 
 
 def test_a_certificate_that_only_claims_its_issuer_is_not_trusted() -> None:

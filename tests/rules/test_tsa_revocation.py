@@ -90,7 +90,7 @@ def known(recipe: Recipe = VALID, *, crls: Sequence[bytes] = (), ocsps: Sequence
     if strict.reason is Reason.REVOCATION_UNKNOWN:
         assert strict.status is Status.INDETERMINATE
         assert easy.status is Status.VERIFIED
-        assert "revocation of CN=Test TSA" in easy.not_checked
+        assert "revocation of “CN=Test TSA”" in easy.not_checked
         return "unknown"
     assert easy.reason is strict.reason is Reason.REVOKED
     assert easy.status is strict.status
@@ -217,7 +217,7 @@ def test_a_list_by_an_issuer_that_may_not_sign_lists_is_ignored() -> None:
         made, DIGEST, Terms(roots=trusted(ROOT.der), crls=[crl((low, BEFORE, HARD), by=mid, name=mid)])
     )
     assert found.verified
-    assert "revocation of CN=Test TSA" in found.finding.not_checked
+    assert "revocation of “CN=Test TSA”" in found.finding.not_checked
 
 
 def test_lists_are_given_as_files() -> None:

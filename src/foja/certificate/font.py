@@ -46,8 +46,12 @@ def characters() -> frozenset[str]:
 
 
 def replace_missing(text: str) -> str:
-    """Return the text with each character that the font lacks replaced by its code point."""
-    return "".join(each if each in characters() else f"[U+{ord(each):04X}]" for each in text)
+    """Return the text with each character that the font lacks replaced by its code point.
+
+    Replaced characters are written from left to right, so that no quotation needs to be isolated.
+    """
+    shown = text.replace("\u2068", "").replace("\u2069", "")
+    return "".join(each if each in characters() else f"[U+{ord(each):04X}]" for each in shown)
 
 
 def _plain() -> TTFont:

@@ -18,7 +18,7 @@ from foja.judge.render.notices import translate
 from foja.judge.render.text import facts
 from foja.judge.render.timeline import timeline
 from foja.judge.render.translations import STATUSES, index_of, text
-from foja.judge.render.words import say_item, say_limit, say_source, shown, title
+from foja.judge.render.words import say_fingerprint, say_item, say_limit, say_source, title
 from foja.judge.report import Report
 from foja.proofs.finding import Finding, Status
 
@@ -102,7 +102,7 @@ class _Page:
         self._heading("rests_on")
         for item in report.rests_on:
             self._line(say_item(replace(item, fingerprint=None), self.language), 9)
-            self._line(translate(shown(item.fingerprint), self.language), 9, GREY)
+            self._line(say_fingerprint(item, self.language), 9, GREY)
         if not report.rests_on:
             self._line(self._text("rests_on_nothing"), 9)
 

@@ -14,6 +14,7 @@ from unicodedata import category
 
 from foja.cli.output_files import write_file
 from foja.errors import FojaError, redact
+from foja.quotation import visible
 
 _JOINERS = "\u200c\u200d"  # of emoji and of some scripts
 Progress = Callable[[int, int], None]
@@ -27,8 +28,8 @@ def escape_unencodable() -> None:
 
 
 def escape(text: str) -> str:
-    """Return a text without characters that control a terminal, break a line or change its direction."""
-    return text if text.isprintable() else "".join(map(_escape_one, text))
+    """Return a text without characters that control a terminal, break a line or change our direction."""
+    return visible(text, _escape_one)
 
 
 def _escape_one(character: str) -> str:

@@ -41,6 +41,7 @@ from foja.judge.monitors import alone, beside, judge_others
 from foja.judge.trust import Trust
 from foja.proofs.contents import Contents
 from foja.proofs.finding import Finding, Reason, ShownEvent, Status
+from foja.quotation import quoted
 from foja.system.model.events import SYSTEM
 from foja.threads.model.events import THREAD
 
@@ -207,7 +208,8 @@ def _read(lines: Iterator[bytes], domain: str | None) -> HistorySummary:
     else:
         named, entity_id = history.read_heading(first)
         if domain not in (None, named):
-            raise BadBundle("INCLUSION_INVALID", f"the history is of the domain {named!a}, not {domain!a}")
+            detail = f"the history is of the domain {quoted(named)}, not {quoted(domain or '')}"
+            raise BadBundle("INCLUSION_INVALID", detail)
         domains = [named]
     heads, kinds, count = {each: genesis(each, entity_id) for each in domains}, set[str](), 0
     erased, recorded, others = set[int](), set[int | None](), len(domains) > 1
@@ -261,8 +263,7 @@ def _finding(what: str, inclusion: Inclusion, not_checked: tuple[str, ...]) -> F
     if inclusion.signer is None:
         return unsigned(inclusion)
     checkpoint = inclusion.checkpoint
-    detail = (
-        f"{what} entry {inclusion.proof.index} of {checkpoint.origin}, signed at {checkpoint.size} entries"
-    )
+    place = f"entry {inclusion.proof.index} of {quoted(checkpoint.origin)}"
+    detail = f"{what} {place}, signed at {checkpoint.size} entries"
     rests_on = (log_item(inclusion),)
     return Finding(EVIDENCE, Status.VERIFIED, detail=detail, not_checked=not_checked, rests_on=rests_on)

@@ -13,9 +13,11 @@ from foja.errors import BadBundle, Refused, Tampered
 from foja.judge.trust import Trust
 from foja.proofs.cosignature import Cosignature, find_cosignatures
 from foja.proofs.finding import Finding, Reason, Status, TrustItem
+from foja.quotation import quoted
 
 OTHERS = "whether others see the same log"
-NOT_CHECKED = ("when it was recorded: a log proves order, not time", OTHERS)
+ORDER_ONLY = "when it was recorded: a log proves order, not time"
+NOT_CHECKED = (ORDER_ONLY, OTHERS)
 
 _KEYS_NAMED = 4  # a checkpoint may have signatures of any number of keys
 
@@ -107,7 +109,8 @@ def _signer(note: str, verifiers: Iterable[Verifier], origin: str) -> str | None
     for verifier, signature in found:
         if verifier and not verifier.accepts(text, signature.data):
             raise BadBundle(
-                "CHECKPOINT_UNSIGNED", f"the signature of {verifier.name} does not match the checkpoint"
+                "CHECKPOINT_UNSIGNED",
+                f"the signature of {quoted(verifier.name)} does not match the checkpoint",
             )
         if verifier and not verifier.signs_for(origin):
             raise _of_another_log(verifier, origin)
@@ -115,7 +118,7 @@ def _signer(note: str, verifiers: Iterable[Verifier], origin: str) -> str | None
 
 
 def _of_another_log(verifier: Verifier, origin: str) -> BadBundle:
-    detail = f"the key of {verifier.name} signed a checkpoint of another log, {origin[:80]!a}"
+    detail = f"the key of {quoted(verifier.name)} signed a checkpoint of another log, {quoted(origin)}"
     return BadBundle("CHECKPOINT_UNSIGNED", detail)
 
 
@@ -144,8 +147,8 @@ def check_note(content: BinaryIO, trust: Trust) -> tuple[Finding | None, tuple[s
     except BadBundle as error:
         return refusal("ledger", error), ()
     if signer is None:
-        return None, (f"whether the log {checkpoint.origin} signed this checkpoint",)
-    detail = f"the log {checkpoint.origin} signed this checkpoint of {checkpoint.size} entries"
+        return None, (f"whether the log {quoted(checkpoint.origin)} signed this checkpoint",)
+    detail = f"the log {quoted(checkpoint.origin)} signed this checkpoint of {checkpoint.size} entries"
     return Finding("ledger", Status.VERIFIED, detail=detail, not_checked=NOT_CHECKED), ()
 
 
@@ -171,7 +174,7 @@ def unsigned(inclusion: Inclusion) -> Finding:
         signatures = split_note(inclusion.proof.note)[1]
         keys = dict.fromkeys(f"{each.name}+{each.key_id.hex()}" for each in signatures)
     missing = tuple(TrustItem("log", origin, key) for key in [*keys][:_KEYS_NAMED])
-    detail = f"no key you trust signed the log {origin}"
+    detail = f"no key you trust signed the log {quoted(origin)}"
     return Finding("ledger", Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail, missing=missing)
 
 

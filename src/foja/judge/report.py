@@ -10,6 +10,7 @@ from enum import StrEnum
 from foja.core.canonical import Json, canonical
 from foja.proofs.contents import Contents, Statement
 from foja.proofs.finding import Finding, Reason, ShownEvent, Status, TrustItem
+from foja.quotation import visible
 
 FORM = "foja/report/v1"
 _CONTAINER, _SEAL = "container", "seal"
@@ -95,6 +96,11 @@ class Report:
     def event_alone(self) -> Contents | None:
         """The one event that was judged without those before and after it; None for a whole history."""
         return self.contents if self.contents and self.contents.alone else None
+
+    @property
+    def proves_history(self) -> bool:
+        """Whether a history is shown that a trusted log vouches for."""
+        return any(each.history and each.status is Status.VERIFIED for each in self.evidence)
 
     @property
     def rests_on(self) -> tuple[TrustItem, ...]:
@@ -228,6 +234,4 @@ def _revoked(revoked: Revoked) -> Json:
 
 def plain(text: str | None) -> str | None:
     """Return a text without control characters; parts of it may come from untrusted input."""
-    if text is None or text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+    return None if text is None else visible(text)

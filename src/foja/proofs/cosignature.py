@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from foja.core.merkle import HASH_BYTES
 from foja.core.note import NoteSignature, Verifier, from_base64, split_note
 from foja.errors import Refused, Tampered
+from foja.quotation import quoted
 
 MAX_REQUEST_BYTES, MAX_HASHES = 64 << 10, 63
 MAX_COSIGNERS = 32
@@ -164,7 +165,7 @@ def parse_request(data: bytes) -> CosignRequest:
 
 def _check(key: CosignerKey, text: str, signature: NoteSignature) -> Cosignature:
     if not key.accepts(text, signature.data):
-        raise Tampered(f"the cosignature of {key.name} does not match the checkpoint")
+        raise Tampered(f"the cosignature of {quoted(key.name)} does not match the checkpoint")
     return Cosignature(key, _time(signature.data), signature.line())
 
 

@@ -32,6 +32,7 @@ from foja.documents.model.events import Evidence
 from foja.documents.model.states import EvidenceStatus, Pipeline, State
 from foja.errors import Refused, SetupFailed
 from foja.maintenance.loop import side_by_side
+from foja.quotation import quoted
 from foja.tasks import end
 
 MAX_PARALLEL = 16
@@ -230,4 +231,4 @@ async def _print_missing(app: App, missing: Sequence[Document]) -> None:
     if paused := await app.jobs.paused():
         print_line(f"paused: {', '.join(paused)}; `foja jobs resume TYPE` resumes them")
     for each in missing[:3]:
-        print_line(f"{each.name}: {await app.documents.explain(each.id)}")
+        print_line(f"{quoted(each.name or str(each.id))}: {await app.documents.explain(each.id)}")

@@ -17,6 +17,7 @@ from foja.cli.installation import open_installation
 from foja.cli.output import print_json_line, print_line, print_lines, print_notes, print_result, table
 from foja.documents.lists import DocumentLists
 from foja.errors import SetupFailed, UnknownEntity
+from foja.quotation import quoted
 
 if TYPE_CHECKING:
     from foja.app import App
@@ -71,7 +72,7 @@ def _describe(view: DocumentView) -> Iterator[str]:
     """Yield everything about a document as lines."""
     facts = [
         ("document", view.id),
-        ("name", view.name),
+        ("name", quoted(view.name) if view.name else None),
         *([("predecessor", view.predecessor)] if view.predecessor else []),
         *([("successors", ", ".join(map(str, view.successors)))] if view.successors else []),
         ("witness", view.witness_hash),

@@ -20,6 +20,7 @@ from xml.parsers import expat
 
 from foja.core.bundle.names import ARCHIVE_MANIFEST, SEAL_RECORD, media_type
 from foja.errors import BadBundle
+from foja.quotation import quoted
 
 ASIC = "http://uri.etsi.org/02918/v1.2.1#"
 DSIG = "http://www.w3.org/2000/09/xmldsig#"
@@ -130,7 +131,7 @@ class _Parser:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if name not in _PATHS.get(tuple(self.path), ()):
-            raise BadBundle("MALFORMED", f"the list of files has an unexpected element <{name}>")
+            raise BadBundle("MALFORMED", f"the list of files has an unexpected element {quoted(name)}")
         if name == "asic:SigReference":
             self.token = unquote(attributes.get("URI", ""))
         if name == "asic:DataObjectReference":

@@ -18,6 +18,7 @@ from foja.core.bundle import archive
 from foja.core.bundle.archive import BIG, CENTRAL, CENTRAL_FIELDS, END, END_FIELDS, MANY, ZipEntry
 from foja.core.bundle.names import MEDIA_TYPE, MIMETYPE, check_name
 from foja.errors import BadBundle
+from foja.quotation import quoted
 
 MAX_ENTRIES = 4096
 LONGEST_DIRECTORY = 4 << 20
@@ -50,7 +51,7 @@ class Container:
     def read(self, name: str, limit: int = SMALL) -> bytes:
         """Return the content of a file, or raise `BadBundle` if it is larger than `limit`."""
         if self.size(name) > limit:
-            raise BadBundle("ZIP_BOMB", f"{name} has {self.size(name)} bytes; at most {limit} are read")
+            raise BadBundle("ZIP_BOMB", f"{quoted(name)} has {self.size(name)} bytes; {limit} are the most")
         return b"".join(self.chunks(name))
 
     def chunks(self, name: str) -> Iterator[bytes]:
@@ -63,7 +64,7 @@ class Container:
             offset, rest = offset + len(chunk), rest - len(chunk)
             yield chunk
         if crc != entry.crc32:
-            raise BadBundle("ZIP_CHECKSUM", f"{name} does not match the CRC-32 in its header")
+            raise BadBundle("ZIP_CHECKSUM", f"{quoted(name)} does not match the CRC-32 in its header")
 
 
 def starts_like_zip(file: BinaryIO) -> bool:
@@ -141,11 +142,13 @@ def _entry(directory: bytes, at: int) -> tuple[ZipEntry, int, int]:
         raise BadBundle("ZIP_LAYOUT", "the directory ends in the middle of an entry")
     name = _name(directory[start : start + named])
     if made >> 8 in (_UNIX, _MACOS) and stat.S_ISLNK(mode >> 16):
-        raise BadBundle("SYMLINK", f"{name} is a symbolic link, not a file")
+        raise BadBundle("SYMLINK", f"{quoted(name)} is a symbolic link, not a file")
     wide = iter(_wide(directory[start + named : start + named + more]))
     size, packed, offset = (next(wide, BIG) if each == BIG else each for each in (size, packed, offset))
     if packed != size:
-        raise BadBundle("ZIP_BOMB", f"{name} expands from {packed} to {size} bytes; compression is refused")
+        raise BadBundle(
+            "ZIP_BOMB", f"{quoted(name)} expands from {packed} to {size} bytes; compression is refused"
+        )
     return ZipEntry(name, size, crc), offset, end
 
 
@@ -169,7 +172,7 @@ def _check_distinct(entries: Sequence[ZipEntry]) -> None:
     seen: set[str] = set()
     for entry in entries:
         if entry.name in seen:
-            raise BadBundle("DUPLICATE_ENTRY", f"{entry.name} occurs twice")
+            raise BadBundle("DUPLICATE_ENTRY", f"{quoted(entry.name)} occurs twice")
         seen.add(entry.name)
 
 
@@ -178,7 +181,9 @@ def _starts(file: BinaryIO, entries: Sequence[ZipEntry], offsets: Sequence[int])
     for entry, offset in zip(entries, offsets, strict=True):
         header = archive.local_header(entry)
         if _read_at(file, offset, len(header)) != header:
-            raise BadBundle("LOCAL_HEADER_MISMATCH", f"{entry.name} differs between directory and header")
+            raise BadBundle(
+                "LOCAL_HEADER_MISMATCH", f"{quoted(entry.name)} differs between directory and header"
+            )
         starts[entry.name] = offset + len(header)
     return starts
 

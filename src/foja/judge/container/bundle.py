@@ -23,13 +23,14 @@ from foja.judge.container.seals import check_seals
 from foja.judge.detached import Detached
 from foja.judge.existence import Proven
 from foja.judge.history import as_of
-from foja.judge.inclusion import Inclusion, log_item, refusal, unsigned
+from foja.judge.inclusion import ORDER_ONLY, Inclusion, log_item, refusal, unsigned
 from foja.judge.monitors import alone, judge_others
 from foja.judge.proof import ProofRequest, check_proof
 from foja.judge.report import Report, Revoked, Subject
 from foja.judge.trust import Trust
 from foja.proofs.budget import Budget
 from foja.proofs.finding import Finding, Reason, ShownEvent, Status
+from foja.quotation import quoted
 
 CONTAINER, LEDGER, SEAL, BITCOIN = "container", "ledger", "seal", "bitcoin"
 REQUESTED, REVOKED = "document.protected.requested", "document.revoked"
@@ -169,12 +170,13 @@ def _inclusion(
     if recorded.history.erased:
         detail = "the body of document.added is erased or withheld: its name and its source are not known"
         return Finding(LEDGER, Status.INDETERMINATE, Reason.BODY_ERASED, detail)
-    detail = f"{manifest.stream.events} events without a gap, in the log {inclusion.checkpoint.origin}"
+    detail = (
+        f"{manifest.stream.events} events without a gap, in the log {quoted(inclusion.checkpoint.origin)}"
+    )
     if recorded.history.revoked is not None:
         detail += f"; event {recorded.history.revoked.seq} revoked the document"
-    not_checked = (
-        (NOT_COVERED, UNNAMED) if manifest.document and recorded.history.name is None else (NOT_COVERED,)
-    )
+    unnamed = manifest.document and recorded.history.name is None
+    not_checked = (ORDER_ONLY, NOT_COVERED, *((UNNAMED,) if unnamed else ()))
     rests_on = tuple(dict.fromkeys((log_item(inclusion), log_item(source))))
     return Finding(LEDGER, Status.VERIFIED, detail=detail, not_checked=not_checked, rests_on=rests_on)
 

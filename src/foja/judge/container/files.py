@@ -15,6 +15,7 @@ from foja.core.bundle.manifest import Manifest
 from foja.core.bundle.reader import Container, open_container
 from foja.errors import BadBundle
 from foja.judge.container.copies import check_copies
+from foja.quotation import quoted
 
 MAX_SEALS = 100
 
@@ -58,14 +59,16 @@ class Files:
         known |= {names.TSA_COPIES, names.LOG_COPY}
         for name in self.digests:
             if name not in known and names.header_height(name) is None:
-                raise BadBundle("UNREFERENCED_ENTRY", f"{name} is not in the manifest")
+                raise BadBundle("UNREFERENCED_ENTRY", f"{quoted(name)} is not in the manifest")
         for name in {names.EVENTS, *inside, *source[:1], *proofs, *groups} - set(self.digests):
-            raise BadBundle("MISSING_ENTRY", f"the manifest names {name}, which is missing")
+            raise BadBundle("MISSING_ENTRY", f"the manifest names {quoted(name)}, which is missing")
         self._check_paths(found)
         check_copies(self.container)
         for each in found.evidence:
             if self.digests[each.path] != each.sha256:
-                raise BadBundle("MANIFEST_DIGEST", f"{each.path} is not the file that the manifest names")
+                raise BadBundle(
+                    "MANIFEST_DIGEST", f"{quoted(each.path)} is not the file that the manifest names"
+                )
         for number, paths in records_of(found):
             self._check_group(found, number, paths)
 
@@ -95,10 +98,12 @@ class Files:
         if len({each.seq for each in found.evidence}) < len(found.evidence):
             raise BadBundle("NON_CANONICAL", "the manifest names two proofs of one event")
         if found.document and not found.document.startswith(names.DOCUMENT):
-            raise BadBundle("NON_CANONICAL", f"the document {found.document} is not in {names.DOCUMENT}")
+            raise BadBundle(
+                "NON_CANONICAL", f"the document {quoted(found.document)} is not in {names.DOCUMENT}"
+            )
         for name in self.digests:
             if names.header_height(name) is not None and self.container.size(name) != names.HEADER_BYTES:
-                raise BadBundle("MALFORMED", f"{name} is not a header of {names.HEADER_BYTES} bytes")
+                raise BadBundle("MALFORMED", f"{quoted(name)} is not a header of {names.HEADER_BYTES} bytes")
 
     def _start(self, name: str) -> bytes:
         return next(iter(self.container.chunks(name)), b"")
@@ -208,14 +213,23 @@ def _check_listed(seal: Seal, listed: tuple[str, ...], digests: dict[str, bytes]
     files, present = seal.files.digests, set(listed)
     for name in listed:
         if name not in files:
-            raise BadBundle("UNREFERENCED_ENTRY", f"{name} is not in the list under {seal.path}")
+            raise BadBundle(
+                "UNREFERENCED_ENTRY", f"{quoted(name)} is not in the sealed list of files: it was added later"
+            )
     for name, digest in files.items():
         if name not in present:
-            raise BadBundle("MISSING_ENTRY", f"the list under {seal.path} names {name}, which is missing")
+            raise BadBundle(
+                "MISSING_ENTRY", f"{quoted(name)} is in the sealed list of files, but was removed"
+            )
         if digests[name] != digest:
-            raise BadBundle("MANIFEST_DIGEST", f"{name} is not the file that was listed under {seal.path}")
+            raise BadBundle("MANIFEST_DIGEST", _changed(name))
     if tuple(files) != listed:
         raise BadBundle("NON_CANONICAL", f"the list under {seal.path} is not in the order of the files")
+
+
+def _changed(name: str) -> str:
+    what = "the document inside" if name.startswith(names.DOCUMENT) else "a file inside"
+    return f"{what} was changed after it was sealed: {quoted(name)}"
 
 
 def _digests(container: Container) -> dict[str, bytes]:

@@ -19,6 +19,7 @@ from foja.judge.contents import ContentsReader
 from foja.judge.inclusion import Inclusion, find_inclusion
 from foja.judge.trust import Trust
 from foja.proofs.contents import Contents
+from foja.quotation import quoted
 
 DOMAIN = "document"
 _ERASABLE = "document.added"  # the only body that the database erases
@@ -28,7 +29,7 @@ def read_history(container: Container, manifest: Manifest) -> RecordedHistory:
     """Return the document's history, every body, number and link of it checked, or raise `BadBundle`."""
     if manifest.stream.domain != DOMAIN:
         raise BadBundle(
-            "WITNESS_MISMATCH", f"the history is of a {manifest.stream.domain!a}, not of a {DOMAIN}"
+            "WITNESS_MISMATCH", f"the history is of a {quoted(manifest.stream.domain)}, not of a {DOMAIN}"
         )
     return read_records(_kept(_events(container, manifest.stream, names.EVENTS)))
 
@@ -38,7 +39,7 @@ def _kept(events: Iterable[Excerpt]) -> Iterator[Excerpt]:
     for event in events:
         if event.erased and event.kind != _ERASABLE:
             raise BadBundle(
-                "LEDGER_BODY", f"event {event.seq} ({event.kind[:80]!a}) has no body, and is kept whole"
+                "LEDGER_BODY", f"event {event.seq} ({quoted(event.kind)}) has no body, and is kept whole"
             )
         yield event
 
@@ -109,9 +110,11 @@ def _events(container: Container, stream: StreamHead, path: str) -> Iterator[Exc
 
 def _check_record(evidence: EvidenceFile, record: Record | None, witness: str) -> None:
     if record is None or record.evidence != evidence.kind:
-        raise BadBundle("EVIDENCE_NOT_RECORDED", f"no event {evidence.seq} recorded {evidence.path}")
+        raise BadBundle("EVIDENCE_NOT_RECORDED", f"no event {evidence.seq} recorded {quoted(evidence.path)}")
     if record.witness_hash != witness:
-        raise BadBundle("WITNESS_MISMATCH", f"{evidence.path} was recorded for another digest")
+        raise BadBundle("WITNESS_MISMATCH", f"{quoted(evidence.path)} was recorded for another digest")
     in_a_batch = evidence.path.startswith(names.META)
     if record.sha256 != evidence.sha256 or (record.blinding is not None) != in_a_batch:
-        raise BadBundle("EVIDENCE_MISMATCH", f"{evidence.path} is not what event {evidence.seq} recorded")
+        raise BadBundle(
+            "EVIDENCE_MISMATCH", f"{quoted(evidence.path)} is not what event {evidence.seq} recorded"
+        )

@@ -30,9 +30,7 @@ def judge_proof_file(
     return Report(subject, _judge(file, trust, at, statements), at, trust.required, trust.document())
 
 
-def _judge(
-    file: BinaryIO, trust: Trust, at: datetime, statements: Sequence[Detached]
-) -> tuple[Finding, ...]:
+def _judge(file: BinaryIO, trust: Trust, at: datetime, statements: Sequence[Detached]) -> tuple[Finding, ...]:
     try:
         found = decode(file)
         arguments = _arguments(found)

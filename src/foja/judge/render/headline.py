@@ -2,18 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
+from foja.core.bundle.names import META
+from foja.judge.render.notices import WRONG, explain
 from foja.judge.render.statements import say_briefly
-from foja.judge.render.translations import text
-from foja.judge.render.words import kind_name, say_item, say_limit, say_source, say_time, shown, subject
+from foja.judge.render.translations import index_of, text
+from foja.judge.render.words import (
+    kind_name,
+    say_item,
+    say_limit,
+    say_name,
+    say_source,
+    say_time,
+    subject,
+)
 from foja.judge.report import Report, Verdict
 from foja.proofs.finding import Finding, Reason, Status, TrustItem
+from foja.quotation import LONGEST_LINE, quoted
 
 MISSING_NAMED = 12
+_SEAL = "seal"
 _NO_PROOF = ("document", Reason.UNKNOWN_PROOF)
 _NOT_THERE = (Status.ABSENT, Status.PENDING)
+_FAR = timedelta(days=1)  # clocks that differ by more are worth a remark
+_SKEW = timedelta(minutes=5)
+_OWN_FILES = ("evidence/", META)
+_WRONG_NAMED = 3
+# What another copy of the same evidence would not mend.
+_NOT_OF_THE_COPY = {
+    Reason.ACCURACY_NOT_ALLOWED,
+    Reason.ALGORITHM_UNSUPPORTED,
+    Reason.CERT_EXPIRED_AT_GENTIME,
+    Reason.IMPRINT_ALGORITHM,
+    Reason.POLICY_NOT_ALLOWED,
+    Reason.REVOKED,
+    Reason.STATUS_NOT_GRANTED,
+    Reason.WEAK_KEY,
+}
+# On whose word a history rests that is not verified: what the judge saw of its log.
+_LEDGERS = {
+    Reason.NO_CHECKPOINT: "unlogged",
+    Reason.UNKNOWN_DOMAIN: "log_of_unknown_domain",
+    Reason.BODY_ERASED: "log_without_body",
+    Reason.COSIGNERS_MISSING: "log_without_cosigners",
+}
 PASSED, CAUTION, UNDECIDED, FAILED = "passed", "caution", "undecided", "failed"
 
 
@@ -54,18 +89,19 @@ def missing_items(report: Report) -> list[TrustItem]:
 
 
 def word_of_ledger(report: Report, language: str) -> str:
-    """Return the log that vouches for the history, or that none does."""
+    """Return the log that vouches for the history, or what is known of it."""
     ledger = next((each for each in report.evidence if each.history), None)
     if ledger is None or ledger.status is not Status.VERIFIED:
-        return text("unproven_log", language)
-    logs = [shown(item.name) for item in ledger.rests_on if item.kind == "log"]
+        known = _LEDGERS.get(ledger.reason) if ledger and ledger.reason else None
+        return text(known or "unproven_log", language)
+    logs = [quoted(item.name) for item in ledger.rests_on if item.kind == "log"]
     return text("the_log", language, log=", ".join(logs))
 
 
 def _first(report: Report, language: str) -> str:
     if report.verdict is Verdict.TOTAL_FAILED:
         invalid = [each for each in report.evidence if each.status is Status.INVALID]
-        return _sentence("failed", report, language, titles=_titles(invalid, language))
+        return _sentence("failed", report, language, wrong=_wrong(invalid, language))
     passed = report.verdict is Verdict.TOTAL_PASSED
     earliest = report.earliest
     if earliest is None and not passed:
@@ -74,7 +110,7 @@ def _first(report: Report, language: str) -> str:
         return _sentence(undecided, report, language, why=_why(report, language))
     if earliest is None:
         return _timeless(report, language)
-    name = ("verified_revoked" if report.revoked else "verified") if passed else "undecided_time"
+    name = _verified_name(report) if passed else "undecided_time"
     time, source = say_limit(earliest, language), say_source(earliest, language)
     if earliest.local:
         source = source.removesuffix(text("local_short", language)) + text("local", language)
@@ -82,6 +118,27 @@ def _first(report: Report, language: str) -> str:
         source = source.removesuffix(text("test_short", language)) + text("test", language)
     why = "" if passed else _why(report, language)
     return _sentence(name, report, language, time=time, source=source, why=why)
+
+
+def _verified_name(report: Report) -> str:
+    """A revocation is a fact in the first sentence only if the history that records it is verified."""
+    if report.revoked is None:
+        return "verified"
+    return "verified_revoked" if report.proves_history else "verified_claimed"
+
+
+def _wrong(invalid: Sequence[Finding], language: str) -> str:
+    """Return what is wrong, in words."""
+    found = dict.fromkeys(_fault(each, language) for each in invalid)
+    return "; ".join([*found][:_WRONG_NAMED])
+
+
+def _fault(finding: Finding, language: str) -> str:
+    sentence = explain(finding, language)[0]
+    if finding.reason in WRONG:
+        sentence = WRONG[finding.reason][index_of(language)]
+    plain = finding.evidence == "container" and bool(sentence)
+    return sentence if plain else f"{kind_name(finding, language)}: {sentence}".removesuffix(": ")
 
 
 def _timeless(report: Report, language: str) -> str:
@@ -124,26 +181,16 @@ def _titles(findings: list[Finding], language: str) -> str:
 
 
 def _more(report: Report, language: str) -> Iterator[str]:
-    log = word_of_ledger(report, language)
-    if revoked := report.revoked:
-        reason = shown(revoked.reason) or text("no_reason", language)
-        time = say_time(revoked.at, language)
-        yield _sentence(
-            "revoked", report, language, time=time, seq=revoked.seq, log=log, reason=reason.rstrip(".")
-        )
-    local = [each for each in report.evidence if each.status is Status.VERIFIED and each.local]
-    if local and report.earliest and not report.earliest.local:
-        yield text("local_note", language, titles=_titles(local, language))
-    of_test = [each for each in report.evidence if each.status is Status.VERIFIED and each.of_test_network]
-    if of_test and report.earliest and not report.earliest.of_test_network:
-        yield text("test_note", language, titles=_titles(of_test, language))
-    if old := _old(report):
-        yield text("outlived_note", language, titles=_titles(old, language))
+    if name := say_name(report, language):
+        yield name
+    yield from _revocation(report, language)
+    yield from _reservations(report, language)
     if event := report.event_alone:
         yield text("as_of_alone", language, seq=event.statements[0].seq)
     elif last := report.last_event:
-        time, kind = say_time(last.at, language), shown(last.kind)
+        time, kind, log = say_time(last.at, language), quoted(last.kind), word_of_ledger(report, language)
         yield text("as_of", language, seq=last.seq, kind=kind, time=time, log=log)
+        yield from _clocks(report, language)
     else:
         yield text("as_of_nothing", language)
     if report.verdict is Verdict.INDETERMINATE:
@@ -153,9 +200,55 @@ def _more(report: Report, language: str) -> Iterator[str]:
     yield _change(report, language)
 
 
+def _revocation(report: Report, language: str) -> Iterator[str]:
+    """Yield who revoked the document and when, then the reason on a line of its own."""
+    if (revoked := report.revoked) is None:
+        return
+    name, log = "revoked" if report.proves_history else "claimed", word_of_ledger(report, language)
+    yield _sentence(name, report, language, time=say_time(revoked.at, language), seq=revoked.seq, log=log)
+    reason = quoted(revoked.reason, LONGEST_LINE) if revoked.reason else text("no_reason", language)
+    yield text("reason", language, reason=reason)
+
+
+def _reservations(report: Report, language: str) -> Iterator[str]:
+    """Yield which verified proofs count only with a reservation, unless the first sentence says so."""
+    verified, earliest = [each for each in report.evidence if each.status is Status.VERIFIED], report.earliest
+    local = [each for each in verified if each.local]
+    if local and earliest and not earliest.local:
+        yield text("local_note", language, titles=_titles(local, language))
+    of_test = [each for each in verified if each.of_test_network]
+    if of_test and earliest and not earliest.of_test_network:
+        yield text("test_note", language, titles=_titles(of_test, language))
+    if old := _old(report):
+        yield text("outlived_note", language, titles=_titles(old, language))
+
+
+def _clocks(report: Report, language: str) -> Iterator[str]:
+    """Yield where the times of the ledger's clock and of its proofs do not fit."""
+    first, last = report.history[0], report.history[-1]
+    if last.at > report.at + _SKEW:
+        yield text("late_clock", language, time=say_time(last.at, language))
+    own = [
+        (each, each.no_later_than)
+        for each in report.evidence
+        if each.status is Status.VERIFIED
+        and each.no_later_than
+        and each.evidence != _SEAL
+        and (each.name or "").startswith(_OWN_FILES)
+    ]
+    for name, event, far in (
+        ("early_clock", last, [(each, at - last.at) for each, at in own if at > last.at + _FAR]),
+        ("late_ledger", first, [(each, first.at - at) for each, at in own if first.at > at + _FAR]),
+    ):
+        if far:
+            titles, days = _titles([each for each, _ in far], language), max(by for _, by in far).days
+            yield text(name, language, time=say_time(event.at, language), days=days, titles=titles)
+
+
 def _change(report: Report, language: str) -> str:
     if report.verdict is Verdict.TOTAL_FAILED:
-        return text("change_nothing", language)
+        invalid = {each.reason for each in report.evidence if each.status is Status.INVALID}
+        return text("change_other" if invalid <= _NOT_OF_THE_COPY else "change_nothing", language)
     if report.verdict is Verdict.INDETERMINATE:
         return text("change_missing" if missing_items(report) else "change_evidence", language)
     return text("change_event", language)

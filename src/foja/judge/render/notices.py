@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from foja.proofs.finding import Finding
+from foja.proofs.finding import Finding, Reason
 from foja.proofs.notices import (
     CHAIN_NOTICE,
     GROUP_NOT_GIVEN,
@@ -17,8 +17,10 @@ from foja.proofs.notices import (
     SEALED_IN_A_BATCH,
     TEST_NOTICE,
 )
+from foja.quotation import QUOTATION, visible
 
 # Some contain a name or a number. A test judges every kind of evidence to show that no pattern is missing.
+_Q: Final = f"({QUOTATION})"  # what comes from outside; it cannot contain the end of another pattern
 _PATTERNS: Final = {
     re.escape(LOCAL_NOTICE): "autoridad local: prueba el orden ante usted, no la hora ante otros",
     re.escape(TEST_NOTICE): "red de pruebas: sus bloques no cuestan trabajo y no prueban la hora ante otros",
@@ -43,7 +45,7 @@ _PATTERNS: Final = {
     ),
     "nonce: which one was sent is not known": "nonce: no se sabe cuál se envió",
     "accuracy: the authority does not state it": "precisión: la autoridad no la declara",
-    "revocation of (.+)": "revocación de {0}",
+    f"revocation of {_Q}": "revocación de {0}",
     "the block's own time, which may be wrong by about two hours": (
         "la hora del propio bloque, que puede errar en unas dos horas"
     ),
@@ -51,13 +53,13 @@ _PATTERNS: Final = {
     "whether RIPEMD-160, which the proof uses, is still strong enough": (
         "si RIPEMD-160, que la prueba utiliza, todavía es bastante seguro"
     ),
-    "an attestation of (.+)": "una atestación de {0}",
+    f"an attestation of {_Q}": "una atestación de {0}",
     "whose account (0x[0-9a-f]+) is": "de quién es la cuenta {0}",
-    "whether the log (.+) shows others the same checkpoint": (
+    f"whether the log {_Q} shows others the same checkpoint": (
         "si el registro {0} muestra a otros el mismo punto de control"
     ),
-    "whether the log (.+) signed this checkpoint": "si el registro {0} firmó este punto de control",
-    "whether (.+) is the expected signer": "si {0} es el firmante esperado",
+    f"whether the log {_Q} signed this checkpoint": "si el registro {0} firmó este punto de control",
+    f"whether {_Q} is the expected signer": "si {0} es el firmante esperado",
     "whether the signature of event ([0-9]+) is genuine": "si la firma del evento {0} es auténtica",
     "when it was signed: a signature proves no time": "cuándo se firmó: una firma no prueba la hora",
     "when it was recorded: a log proves order, not time": (
@@ -95,26 +97,42 @@ _PATTERNS: Final = {
     "block ([0-9]+) of chain ([0-9]+)": "el bloque {0} de la cadena {1}",
     "the log of the entry": "el registro de la entrada",
     "the public key of the signer": "la clave pública del firmante",
-    "the log (.+)": "el registro {0}",
+    f"the log {_Q}": "el registro {0}",
     "key id ([0-9a-f]+)": "identificador de clave {0}",
     "log id ([0-9a-f]+)": "identificador {0}",
     "merkle root ([0-9a-f]+)": "raíz de Merkle {0}",
     "([0-9]+) files, all listed with their digests": "{0} archivos, todos en la lista con su huella",
-    "([0-9]+) events without a gap, in the log (.+?)(?:; event [0-9]+ revoked the document)?": (
-        "{0} eventos sin huecos, en el registro {1}"
+    f"([0-9]+) events without a gap, in the log {_Q}": "{0} eventos sin huecos, en el registro {1}",
+    f"([0-9]+) events without a gap, in the log {_Q}; event ([0-9]+) revoked the document": (
+        "{0} eventos sin huecos, en el registro {1}; el evento {2} revocó el documento"
+    ),
+    f"the document inside was changed after it was sealed: {_Q}": (
+        "el documento de dentro se cambió después de sellarlo: {0}"
+    ),
+    f"a file inside was changed after it was sealed: {_Q}": (
+        "un archivo de dentro se cambió después de sellarlo: {0}"
+    ),
+    f"{_Q} is not in the sealed list of files: it was added later": (
+        "{0} no está en la lista sellada de archivos: se añadió después"
+    ),
+    f"{_Q} is in the sealed list of files, but was removed": (
+        "{0} está en la lista sellada de archivos, pero se quitó"
+    ),
+    f"{_Q} does not match the CRC-32 in its header": (
+        "{0} no coincide con la suma de control de su cabecera: está dañado o se cambió"
     ),
     re.escape(GROUP_NOT_GIVEN): (
         "grupo: no se aportaron los demás archivos de su grupo en el registro de evidencias"
     ),
-    f"the token is signed by (.+), under your root (.+), {re.escape(IN_A_BATCH)}": (
+    f"the token is signed by {_Q}, under your root {_Q}, {re.escape(IN_A_BATCH)}": (
         "el sello está firmado por {0}, bajo su raíz {1}, sobre un lote de documentos que incluye este "
         "(RFC 4998)"
     ),
-    f"the token is signed by (.+), under your root (.+), {re.escape(SEALED_IN_A_BATCH)}": (
+    f"the token is signed by {_Q}, under your root {_Q}, {re.escape(SEALED_IN_A_BATCH)}": (
         "el sello está firmado por {0}, bajo su raíz {1}, sobre un lote de paquetes que incluye este "
         "(RFC 4998)"
     ),
-    "the token is signed by (.+), under your root (.+)": "el sello está firmado por {0}, bajo su raíz {1}",
+    f"the token is signed by {_Q}, under your root {_Q}": "el sello está firmado por {0}, bajo su raíz {1}",
     "(.+) signed the digest": "{0} firmó la huella",
     r"Bitcoin block ([0-9]+) \(([0-9a-f]+)\) commits to it": "el bloque {0} de Bitcoin ({1}) la contiene",
     r"Bitcoin ([a-z]+) block ([0-9]+) \(([0-9a-f]+)\) commits to it": (
@@ -123,25 +141,53 @@ _PATTERNS: Final = {
     r"block (\d+) of chain (\d+) \((0x\w+)\) holds a transaction of (0x\w+) that anchors it": (
         "el bloque {0} de la cadena {1} ({2}) tiene una transacción de {3} que la ancla"
     ),
-    "signed by a key you trust, recorded in (.+) under its checkpoint of ([0-9]+) entries.*"
+    f"signed by a key you trust, recorded in {_Q} under its checkpoint of ([0-9]+) entries.*"
     ", in a batch of ([0-9]+)": (
         "firmado con una clave en que usted confía, registrado en {0} con {1} entradas, en un lote de {2}"
     ),
-    "signed by a key you trust, recorded in (.+) under its checkpoint of ([0-9]+) entries.*": (
+    f"signed by a key you trust, recorded in {_Q} under its checkpoint of ([0-9]+) entries.*": (
         "firmado con una clave en que usted confía, registrado en {0} con {1} entradas"
     ),
-    r"signed by (.*) \(issuer (.*)\), recorded in (.+) under its checkpoint of ([0-9]+) entries.*": (
+    rf"signed by {_Q} \(issuer {_Q}\), recorded in {_Q} under its checkpoint of ([0-9]+) entries.*": (
         "firmado por {0} (emisor {1}), registrado en {2} con {3} entradas"
     ),
-    "event ([0-9]+) of (.+) matches its hashes and is entry ([0-9]+) of (.+), signed at ([0-9]+) entries": (
+    f"event ([0-9]+) of (.+) matches its hashes and is entry ([0-9]+) of {_Q}, signed at ([0-9]+) entries": (
         "el evento {0} de {1} coincide con sus huellas y es la entrada {2} de {3}, firmado con {4} entradas"
     ),
-    "([0-9]+) events of (.+) without a gap; the last is entry ([0-9]+) of (.+), signed at ([0-9]+) entries": (
+    f"([0-9]+) events of (.+) without a gap; the last is entry ([0-9]+) of {_Q}, "
+    "signed at ([0-9]+) entries": (
         "{0} eventos de {1} sin huecos; el último es la entrada {2} de {3}, firmado con {4} entradas"
     ),
 }
 
 _VOUCHED: Final = re.compile("(.+); ([0-9]+) of ([0-9]+) cosigners vouch for it")
+
+# Why a proof that is valid in itself does not count; it follows the sentence about the proof.
+_BUTS: Final = {
+    "but your policy needs ([0-9]+) of ([0-9]+)": "pero su política exige {0} de {1}",
+    "but a newer token over it is not verified": "pero un sello más reciente sobre él no está verificado",
+    "but ([0-9]+) bodies are withheld: no event records that they were erased": (
+        "pero {0} contenidos están retenidos: ningún evento registra que se borraran"
+    ),
+    "but its body is erased or withheld: its author, its source and its content are not known": (
+        "pero su contenido está borrado o retenido: no se conocen su autor, su origen ni lo que dice"
+    ),
+    "but the digest is not that of this bundle: ([0-9a-f]+)": "pero la huella no es la de este paquete: {0}",
+    "which is after the validation time": "que es posterior a la fecha con que se examina",
+    "which is the ledger's own log: it cannot vouch for itself": (
+        "que es el registro del propio libro: no puede avalarse a sí mismo"
+    ),
+}
+
+# What is wrong, where the sentence of a finding has digests that the first sentence of a report leaves out.
+_OTHER_DOCUMENT: Final = (
+    "the document is not the one that the evidence is about",
+    "el documento no es aquel del que tratan las pruebas",
+)
+WRONG: Final[dict[Reason, tuple[str, str]]] = {
+    Reason.DIGEST_MISMATCH: _OTHER_DOCUMENT,
+    Reason.IMPRINT_MISMATCH: _OTHER_DOCUMENT,
+}
 
 REASONS: Final[dict[str, str]] = {
     "MALFORMED": "los bytes no están en el formato que dicen tener",
@@ -149,7 +195,7 @@ REASONS: Final[dict[str, str]] = {
     "UNKNOWN_PROOF": "este tipo de prueba no se admite",
     "TOO_LARGE": "supera el tamaño que se admite",
     "TOO_COSTLY": "comprobarla costaría demasiado",
-    "NOT_JUDGED": "no se examinó, porque se alcanzó un límite",
+    "NOT_JUDGED": "el propio examen falló con esta entrada; comuníquelo, por favor",
     "UNKNOWN_DOMAIN": "el historial no dice su dominio; indíquelo con --domain",
     "DIGEST_MISMATCH": "la prueba trata de otros bytes",
     "AFTER_VALIDATION_TIME": "se hizo después de la fecha con que se examina",
@@ -214,7 +260,7 @@ REASONS: Final[dict[str, str]] = {
     "NO_INCLUSION_PROOF": "no hay prueba de que la entrada esté en el registro",
     "CERTIFICATE_NOT_LOGGED": "el certificado no está en un registro en que usted confíe",
     "NOT_CHECKED": "la firma no se comprobó",
-    "STATUS_NOT_GRANTED": "la autoridad no concedió ningún sello",
+    "STATUS_NOT_GRANTED": "la autoridad no concedió el sello tal como se pidió",
     "CONTENT_TYPE": "lo firmado no es del tipo esperado",
     "SIGNER_COUNT": "se espera un solo firmante",
     "IMPRINT_ALGORITHM": "usa otra función de huella",
@@ -233,7 +279,7 @@ REASONS: Final[dict[str, str]] = {
     "CERT_EXPIRED_AT_GENTIME": "un certificado había caducado en la fecha que cuenta",
     "CERT_NOT_YET_VALID_AT_GENTIME": "un certificado no era válido todavía en la fecha que cuenta",
     "CHAIN_INVALID": "la cadena de certificados no es válida",
-    "NAME_CONSTRAINTS": "un emisor está limitado a ciertos nombres, lo que no se admite",
+    "NAME_CONSTRAINTS": "un emisor solo puede certificar ciertos nombres, y esa restricción no se admite",
     "WEAK_KEY": "una clave es demasiado débil",
     "TSA_NAME_MISMATCH": "el sello nombra a otra autoridad que su certificado",
     "ROOT_NOT_TRUSTED": "su cadena termina en una raíz en que usted no confía",
@@ -260,12 +306,23 @@ def translate(text: str, language: str) -> str:
     for pattern, spanish in _spanish():
         if found := pattern.fullmatch(text):
             return spanish.format(*found.groups())
+    return _with_but(text, language)
+
+
+def _with_but(text: str, language: str) -> str:
+    """Return a sentence that ends with why it does not count, if both parts can be translated."""
+    for pattern, spanish in _BUTS.items():
+        if found := re.fullmatch(f"(.+), {pattern}", text):
+            known, *values = found.groups()
+            if (translated := translate(known, language)) != known:
+                return f"{translated}, {spanish.format(*values)}"
     return text
 
 
 def explain(finding: Finding, language: str) -> tuple[str, str | None]:
     """Return what a finding shows as a sentence, and its detail if that exists in English only."""
-    translated = translate(finding.detail, language)
-    if language != "es" or translated != finding.detail or finding.reason is None:
+    detail = visible(finding.detail)
+    translated = translate(detail, language)
+    if language != "es" or translated != detail or finding.reason is None:
         return translated, None
-    return REASONS.get(finding.reason, ""), finding.detail
+    return REASONS.get(finding.reason, ""), detail

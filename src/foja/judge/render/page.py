@@ -13,7 +13,7 @@ from foja.judge.render.style import ICONS, STYLE
 from foja.judge.render.text import facts
 from foja.judge.render.timeline import Entry, timeline
 from foja.judge.render.translations import ITEMS, STATUSES, index_of, text
-from foja.judge.render.words import say_limit, say_source, shown, title
+from foja.judge.render.words import item_name, say_fingerprint, say_limit, say_source, title
 from foja.judge.report import Report, plain
 from foja.proofs.finding import Finding, TrustItem
 
@@ -91,9 +91,9 @@ def _titled(title: str, content: str) -> str:
 
 def _items(items: Iterable[TrustItem], language: str) -> str:
     rows = "".join(
-        f"<li><b>{escape(translate(shown(each.name), language))}</b> "
+        f"<li><b>{escape(item_name(each, language))}</b> "
         f"<span>{ITEMS[each.kind][index_of(language)]}</span>"
-        f'<code class="mono">{escape(translate(shown(each.fingerprint), language))}</code></li>'
+        f'<code class="mono">{escape(say_fingerprint(each, language))}</code></li>'
         for each in items
     )
     return f'<ul class="items">{rows}</ul>' if rows else ""
@@ -118,7 +118,7 @@ def _finding(finding: Finding, language: str) -> str:
         time = f'<p class="by">{escape(text("by", language, **values))}</p>'
     return (
         f'<article class="{finding.status.value.lower()}"><header><h3>{escape(title(finding, language))}</h3>'
-        f'<p class="status">{status}{code}</p></header>{time}<p>{escape(plain(sentence) or "")}</p>'
+        f'<p class="status">{status}{code}</p></header>{time}<p>{escape(sentence)}</p>'
         f"{_remarks(finding, language)}{_detail(detail, language)}{_not_checked(finding, language)}</article>"
     )
 
@@ -126,7 +126,7 @@ def _finding(finding: Finding, language: str) -> str:
 def _detail(detail: str | None, language: str) -> str:
     if not detail:
         return ""
-    label, words = text("technical", language), escape(plain(detail) or "")
+    label, words = text("technical", language), escape(detail)
     return f'<p class="detail">{label}: <span lang="en">{words}</span></p>'
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from foja.judge.render.translations import text
-from foja.judge.render.words import say_time, shown
+from foja.judge.render.words import say_time
 from foja.judge.report import Report
 from foja.proofs.contents import Act, Completeness, Contents, Statement
 from foja.proofs.finding import Finding, Reason, Status
+from foja.quotation import LONGEST_LINE, quoted
 
 INLINE = 60  # characters of a quotation that is a part of a sentence; a longer one has its own line
 MOST_NUMBERS = 200
-_OWN_MARKS = {ord(each): '"' for each in "“”„‟«»"}  # none of its own ends a quotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Section:
 
 def quote(words: str | None) -> str:
     """Return the words of a stranger as a visible quotation."""
-    return f"“{shown(words).translate(_OWN_MARKS)}”"
+    return quoted(words or "", LONGEST_LINE, straight=True)
 
 
 def section(report: Report, language: str) -> Section | None:
@@ -112,7 +112,7 @@ def _say(each: Statement, language: str, inline: int) -> Said:
         "kind": quote(each.kind),
         "about": "?" if each.about is None else each.about,
         "content": part("content", each.content),
-        "digest": text("said_digest", language, digest=shown(each.digest)) if each.digest else "",
+        "digest": text("said_digest", language, digest=quoted(each.digest)) if each.digest else "",
         "reason": part("reason", each.reason),
     }
     return Said(text(f"said_{each.act.value}", language, **values), tuple(long))
@@ -124,7 +124,7 @@ def _complete(contents: Contents, whole: Completeness, found: Finding, language:
     log = next((item.name for item in found.rests_on if item.kind == "log"), None)
     if found.status is Status.VERIFIED and log and contents.size is not None:
         size = f"{contents.size:,}"
-        yield text("whole_proven", language, stream=stream, last=last, log=shown(log), size=size)
+        yield text("whole_proven", language, stream=stream, last=last, log=quoted(log), size=size)
     else:
         yield text("whole_unproven", language, stream=stream, last=last)
     for name, numbers in (

@@ -8,9 +8,10 @@ from foja.judge.render.headline import headline
 from foja.judge.render.notices import explain, translate
 from foja.judge.render.statements import section
 from foja.judge.render.translations import STATUSES, VERDICTS, index_of, text
-from foja.judge.render.words import say_item, say_time, shown, title
+from foja.judge.render.words import say_item, say_time, title
 from foja.judge.report import Report, plain
 from foja.proofs.finding import Finding, Status
+from foja.quotation import LONGEST_LINE, quoted
 
 _MARKS = {Status.VERIFIED: "✓", Status.INVALID: "✗"}
 
@@ -25,7 +26,7 @@ def facts(report: Report, language: str) -> Iterator[tuple[str, str]]:
     at = index_of(language)
     verdict = f"{report.verdict.value} ({VERDICTS[report.verdict][at]})"
     if report.subject.name:
-        yield text("name", language), shown(report.subject.name)
+        yield text("name", language), quoted(report.subject.name, LONGEST_LINE)
     if report.subject.sha256:
         yield text("digest", language), report.subject.sha256.hex()
     yield text("verdict", language), verdict
@@ -75,9 +76,9 @@ def _finding(finding: Finding, language: str) -> Iterator[str]:
     code = f" ({finding.reason})" if finding.reason else ""
     status = STATUSES[finding.status][index_of(language)]
     yield f"{_MARKS.get(finding.status, '·')} {title(finding, language)}: {status}{code}"
-    yield f"    {plain(sentence)}"
+    yield f"    {sentence}"
     if detail:
-        yield f"    {text('technical', language)}: {plain(detail)}"
+        yield f"    {text('technical', language)}: {detail}"
     for each in finding.remarks:
         yield f"    {text('remark', language)}: {plain(translate(each, language))}"
     for each in finding.not_checked:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from foja.judge.render.translations import text
-from foja.judge.render.words import kind_name, say_limit, say_source, say_time, shown
+from foja.judge.render.words import kind_name, say_limit, say_source, say_time
 from foja.judge.report import Report
 from foja.proofs.finding import ShownEvent, Status
+from foja.quotation import quoted
 
 _EVENTS = {
     "document.added": "event_added",
@@ -50,10 +51,9 @@ def _entries(report: Report, language: str) -> Iterator[Entry]:
 
 def _event(report: Report, event: ShownEvent, language: str) -> str:
     last = "event_last" if event == report.last_event else "event_first"
-    return text(_EVENTS.get(event.kind, last), language, kind=shown(event.kind))
+    return text(_EVENTS.get(event.kind, last), language, kind=quoted(event.kind))
 
 
 def _event_source(report: Report, event: ShownEvent, language: str) -> str:
     source = text("event_source", language, seq=event.seq)
-    proven = any(each.history and each.status is Status.VERIFIED for each in report.evidence)
-    return source if proven else f"{source}, {text('event_unproven', language)}"
+    return source if report.proves_history else f"{source}, {text('event_unproven', language)}"

@@ -17,6 +17,10 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "Verified: {subject} existed by {time}, on the word of {source}",
         "Verificado: {subject} existía a más tardar el {time}, según {source}",
     ),
+    "verified_claimed": (
+        "Verified: {subject} existed by {time}, on the word of {source}; a revocation is claimed, not proven",
+        "Verificado: {subject} existía a más tardar el {time}, según {source}; hay una revocación sin probar",
+    ),
     "verified_revoked": (
         "Verified, but revoked: {subject} existed by {time}, on the word of {source}",
         "Verificado, pero revocado: {subject} existía a más tardar el {time}, según {source}",
@@ -42,8 +46,8 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "Sin decidir: no está probado que {subject} se registrara, porque {why}",
     ),
     "failed": (
-        "Not valid: do not rely on the evidence about {subject}. What is wrong: {titles}",
-        "No válido: no confíe en las pruebas sobre {subject}. Qué está mal: {titles}",
+        "Not valid: do not rely on the evidence about {subject}. What is wrong: {wrong}",
+        "No válido: no confíe en las pruebas sobre {subject}. Qué está mal: {wrong}",
     ),
     "local": (
         ", a local authority: it proves the order to its owner, not the time to others",
@@ -59,6 +63,8 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         ", a chain that is not known as a public main network",
         ", una cadena que no se conoce como red pública principal",
     ),
+    "named_document": ("the document named below", "el documento que se nombra abajo"),
+    "named": ("Name, as given: {given}", "Nombre, tal como se aportó: {given}"),
     "this_document": ("the document with the digest below", "el documento con la huella de abajo"),
     "unknown_document": ("the document", "el documento"),
     "no_evidence": ("no evidence was given", "no se aportó ninguna prueba"),
@@ -76,13 +82,36 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     ),
     # the other sentences of the headline
     "revoked": (
-        "Revoked: {subject} was revoked on {time} (event {seq}), on the word of {log}. Reason: {reason}",
-        "Revocado: {subject} fue revocado el {time} (evento {seq}), según {log}. Motivo: {reason}",
+        "Revoked: {subject} was revoked on {time} (event {seq}), on the word of {log}",
+        "Revocado: {subject} fue revocado el {time} (evento {seq}), según {log}",
     ),
+    "claimed": (
+        "Revocation claimed, not proven: {subject} was revoked on {time} (event {seq}), on the word of {log}",
+        "Revocación sin probar: {subject} habría sido revocado el {time} (evento {seq}), según {log}",
+    ),
+    "reason": ("Reason given: {reason}", "Motivo indicado: {reason}"),
     "no_reason": ("none is recorded", "no consta ninguno"),
     "as_of": (
         "As of event {seq} ({kind}): it is the last event shown, recorded on {time}, on the word of {log}.",
         "Hasta el evento {seq} ({kind}): es el último evento mostrado, registrado el {time}, según {log}.",
+    ),
+    "early_clock": (
+        (
+            "Times do not fit: the ledger's clock says {time} for its last event, {days} days before the "
+            "proof that an earlier event recorded ({titles}). One of the two clocks is wrong."
+        ),
+        (
+            "Horas que no encajan: el reloj del libro dice {time} en su último evento, {days} días antes que "
+            "la prueba que registró un evento anterior ({titles}). Uno de los dos relojes va mal."
+        ),
+    ),
+    "late_clock": (
+        "Mind the time: by the ledger's clock the last event is of {time}, after the time judged at.",
+        "Atención a la hora: el último evento es del {time}, según el libro, tras la fecha del examen.",
+    ),
+    "late_ledger": (
+        "Mind the order: by the ledger's clock its first event is of {time}, {days} days after: {titles}.",
+        "Atención al orden: el libro dice {time} en su primer evento, {days} días después de: {titles}.",
     ),
     "as_of_nothing": (
         "As of: no valid history was given. Whether the document was revoked is not known.",
@@ -104,6 +133,22 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     "unproven_log": (
         "this file only: no log that you trust has signed it",
         "solo este archivo: ningún registro en que usted confíe lo ha firmado",
+    ),
+    "unlogged": (
+        "this file only: nothing in it shows that a log has it",
+        "solo este archivo: nada en él muestra que un registro lo tenga",
+    ),
+    "log_of_unknown_domain": (
+        "this file only: it could not be compared with a log",
+        "solo este archivo: no se pudo comparar con un registro",
+    ),
+    "log_without_body": (
+        "a log that you trust, though the content of an event is erased or withheld",
+        "un registro en que usted confía, aunque el contenido de un evento está borrado o retenido",
+    ),
+    "log_without_cosigners": (
+        "a log that you trust, for which fewer cosigners vouch than your policy requires",
+        "un registro en que usted confía, avalado por menos cofirmantes de los que exige su política",
     ),
     "missing": ("Missing: {item}. {ask}", "Falta: {item}. {ask}"),
     "change_event": (
@@ -243,6 +288,10 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "What the recorder was never told cannot be shown.",
         "Lo que nunca se comunicó a quien registra no se puede mostrar.",
     ),
+    "change_other": (
+        "What would change it: other evidence. No further root or key, and no other copy, makes this valid.",
+        "Qué lo cambiaría: otras pruebas. Ni más raíces o claves ni otra copia hacen válida esta.",
+    ),
     # whom to ask
     "ask_root": (
         "Ask the authority for its root; a local authority's operator prints it with `foja tsa root`.",
@@ -290,6 +339,7 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     "technical": ("Detail", "Detalle (en inglés)"),
     "whole_report": ("The whole report, for programs", "El informe completo, para programas"),
     # the timeline
+    "event": ("event {seq}", "evento {seq}"),
     "event_first": ("First event: {kind}", "Primer evento: {kind}"),
     "event_added": ("Added to the ledger", "Añadido al libro de eventos"),
     "event_requested": ("Protection requested", "Protección solicitada"),

@@ -12,7 +12,7 @@ from foja.judge.render.statements import Section, section
 from foja.judge.render.text import facts
 from foja.judge.render.timeline import timeline
 from foja.judge.render.translations import STATUSES, index_of
-from foja.judge.render.words import say_item, say_limit, say_source, shown, title
+from foja.judge.render.words import say_item, say_limit, say_source, title
 from foja.judge.report import Report, plain
 from foja.proofs.finding import Finding, Status
 
@@ -91,11 +91,11 @@ def _view(finding: Finding, language: str) -> FindingView:
         title(finding, language),
         STATUSES[finding.status][index_of(language)],
         STATUS_TONES.get(finding.status, "info"),
-        shown(finding.reason) if finding.reason else "",
+        finding.reason.value if finding.reason else "",
         say_limit(finding, language) if timed else "",
         say_source(finding, language) if timed else "",
-        plain(sentence) or "",
-        plain(detail) or "",
+        sentence,
+        detail or "",
         [plain(translate(each, language)) or "" for each in finding.remarks],
         [plain(translate(each, language)) or "" for each in finding.not_checked],
     )

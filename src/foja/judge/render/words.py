@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from foja.judge.render.notices import translate
 from foja.judge.render.translations import ITEMS, KINDS, TRANSLATIONS, index_of, text
-from foja.judge.report import Report, plain
+from foja.judge.report import Report
 from foja.proofs.finding import Finding, TrustItem
+from foja.quotation import LONGEST_LINE, QUOTATION, Foreign, is_short, quoted
 
 _MONTHS = (
     ("January", "enero"),
@@ -24,19 +25,21 @@ _MONTHS = (
     ("November", "noviembre"),
     ("December", "diciembre"),
 )
-_BARE_NAME = re.compile(r"[\w.-]+")
+_OUR_WORDS = re.compile(f"(the log {QUOTATION}|the log of the entry|the public key of the signer)")
+_CHAINS = ("bitcoin", "polygon", "evm")
+_BLOCKS = ("block", "header")
+_FINGERPRINT = re.compile("(sha256:|key id |log id |merkle root |hash |0x)?[0-9a-f]+")
 _NAME_PART = re.compile(r"(?:^|,)(CN|O)=([^,]+)")
-LONGEST = 200
+_EVENT = re.compile("event ([0-9]+)")
 
 
-def say_time(moment: datetime, language: str) -> str:
-    """Return a time in UTC as a date and a time of day, rounded up to the second: it is a limit."""
+def say_time(moment: datetime, language: str, *, seconds: bool = True) -> str:
+    """Return a time in UTC as a date and a time of day; what is smaller than shown is left out."""
     at = moment.astimezone(UTC)
-    if at.microsecond:
-        at = at.replace(microsecond=0) + timedelta(seconds=1)
     month = _MONTHS[at.month - 1][index_of(language)]
     day = f"{at.day} {month} {at.year}" if language == "en" else f"{at.day} de {month} de {at.year}"
-    return f"{day}, {at:%H:%M:%S} UTC"
+    clock = f"{at:%H:%M:%S}" if seconds else f"{at:%H:%M}"
+    return f"{day}, {clock} UTC"
 
 
 def say_limit(finding: Finding, language: str) -> str:
@@ -49,7 +52,7 @@ def say_limit(finding: Finding, language: str) -> str:
 
 def say_source(finding: Finding, language: str) -> str:
     """Return who attests the time of a finding, and whether that is a local authority or a test network."""
-    source = short_name(translate(shown(finding.according_to) or "?", language))
+    source = _attester(finding, language)
     if finding.evidence == "polygon":
         source = f"Polygon ({source})"
     if finding.of_test_network:
@@ -57,6 +60,17 @@ def say_source(finding: Finding, language: str) -> str:
     if finding.of_unknown_chain:
         source += text("chain_short", language)
     return source + (text("local_short", language) if finding.local else "")
+
+
+def _attester(finding: Finding, language: str) -> str:
+    """Return a block or a log in our words, and the name of an authority as a quotation."""
+    name = finding.according_to or "?"
+    ours = (
+        finding.evidence == "bitcoin" or finding.evidence == "polygon" or finding.evidence.startswith("evm")
+    )
+    if ours or (_OUR_WORDS.fullmatch(name) and not isinstance(name, Foreign)):
+        return translate(name, language)
+    return quoted(short_name(name))
 
 
 def short_name(name: str) -> str:
@@ -70,31 +84,53 @@ def short_name(name: str) -> str:
 def title(finding: Finding, language: str) -> str:
     """Return what kind of evidence a finding is about, and the file that it came in."""
     name = kind_name(finding, language)
-    return f"{name} ({shown(finding.name)})" if finding.name else name
+    if not finding.name:
+        return name
+    if finding.evidence == "signature" and (found := _EVENT.fullmatch(finding.name)):
+        return f"{name} ({text('event', language, seq=found[1])})"
+    return f"{name} ({quoted(finding.name)})"
 
 
 def kind_name(finding: Finding, language: str) -> str:
     """Return what kind of evidence a finding is about."""
     kind, _, chain = finding.evidence.partition(":")
-    name = KINDS[kind][index_of(language)] if kind in KINDS else shown(kind)
-    return f"{name} {shown(chain)}" if chain else name
+    name = KINDS[kind][index_of(language)] if kind in KINDS else quoted(kind)
+    return f"{name} {chain if chain.isdecimal() else quoted(chain)}" if chain else name
 
 
 def subject(report: Report, language: str) -> str:
-    """Return the name of the document; in quotation marks if it could be read as a part of the sentence."""
-    name = shown(report.subject.name)
-    if name:
-        return name if _BARE_NAME.fullmatch(name) else f"“{name}”"
-    return TRANSLATIONS["this_document" if report.subject.sha256 else "unknown_document"][index_of(language)]
+    """Return the name of the document as a quotation; a long one stands on a line of its own."""
+    name = report.subject.name
+    if name and is_short(name):
+        return quoted(name)
+    which = "named" if name else "this" if report.subject.sha256 else "unknown"
+    return TRANSLATIONS[f"{which}_document"][index_of(language)]
+
+
+def say_name(report: Report, language: str) -> str | None:
+    """Return the line with a name that is too long for a sentence."""
+    name = report.subject.name
+    return None if not name or is_short(name) else text("named", language, given=quoted(name, LONGEST_LINE))
 
 
 def say_item(item: TrustItem, language: str) -> str:
     """Return a root or a key with its name and its fingerprint."""
-    about = [ITEMS[item.kind][index_of(language)], translate(shown(item.fingerprint), language)]
-    return f"{translate(shown(item.name), language)} ({', '.join(each for each in about if each)})"
+    about = [ITEMS[item.kind][index_of(language)], say_fingerprint(item, language)]
+    return f"{item_name(item, language)} ({', '.join(each for each in about if each)})"
 
 
-def shown(name: str | None) -> str:
-    """Return untrusted text without control characters, and not longer than a sentence can bear."""
-    safe = plain(name) or ""
-    return safe if len(safe) <= LONGEST else f"{safe[:LONGEST]}…"
+def item_name(item: TrustItem, language: str) -> str:
+    """Return a block or an unnamed key in our words, and any other name as a quotation."""
+    if item.kind in _BLOCKS or _OUR_WORDS.fullmatch(item.name):
+        return translate(item.name, language)
+    return quoted(item.name, LONGEST_LINE)
+
+
+def say_fingerprint(item: TrustItem, language: str) -> str:
+    """Return a fingerprint as its tool shows it; that of a log begins with the name of the log."""
+    found = item.fingerprint or ""
+    if not found or _FINGERPRINT.fullmatch(found):
+        return translate(found, language)
+    name, _, key_id = found.rpartition("+")
+    plain = name.isascii() and name.isprintable() and "`" not in name and _FINGERPRINT.fullmatch(key_id)
+    return found if plain and is_short(found) else quoted(found, LONGEST_LINE)

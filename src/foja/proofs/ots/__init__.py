@@ -18,6 +18,7 @@ from foja.proofs.notices import TEST_NOTICE
 from foja.proofs.ots.header import Header
 from foja.proofs.ots.network import MAIN, MAINNET_DIFFICULTY, block_name
 from foja.proofs.ots.stamp import RIPEMD160, SHA1, SHA256, Attestation, OtsProof, parse_stamp
+from foja.quotation import quoted
 
 EVIDENCE = "bitcoin"
 _TIME_ACCURACY = "the block's own time, which may be wrong by about two hours"
@@ -70,19 +71,19 @@ def _rank(finding: Finding) -> tuple[bool, float]:
 
 
 def _unattested(stamp: OtsProof) -> Finding:
-    calendars = sorted({each.calendar for each in stamp.attestations if each.kind == "pending"})
+    calendars = sorted({quoted(each.calendar) for each in stamp.attestations if each.kind == "pending"})
     if calendars:
         detail = f"only a promise of {', '.join(calendars)}, no block yet; upgrade the proof later"
         others = _other_attestations(stamp)
         return Finding(EVIDENCE, Status.PENDING, Reason.NOT_ATTESTED_YET, detail, not_checked=others)
-    kinds = ", ".join(sorted({each.kind for each in stamp.attestations}))
+    kinds = ", ".join(sorted({quoted(each.kind) for each in stamp.attestations}))
     detail = f"no supported attestation, only: {kinds}"
     return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.UNKNOWN_ATTESTATION, detail)
 
 
 def _other_attestations(stamp: OtsProof) -> tuple[str, ...]:
     others = sorted({each.kind for each in stamp.attestations} - {"bitcoin", "pending"})
-    return tuple(f"an attestation of {other}" for other in others)
+    return tuple(f"an attestation of {quoted(other)}" for other in others)
 
 
 class _KnownHeaders:

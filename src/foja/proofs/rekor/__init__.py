@@ -30,6 +30,7 @@ from foja.proofs.rekor.certificate import SignerIdentity, check_certificate, rea
 from foja.proofs.rekor.log import Growth, check_entry, check_growth, find_log, promised_time
 from foja.proofs.rekor.trusted_root import TransparencyLog, TrustedRoot
 from foja.proofs.tsa import LOCAL_NOTICE, Terms, judge, trusted
+from foja.quotation import quoted
 
 EVIDENCE = "rekor"
 _NO_TERMS = Terms(roots=())
@@ -96,7 +97,7 @@ def _check(bundle: SigstoreBundle, digest: bytes, anchors: Anchors) -> Finding:
     times = _times(bundle, log, anchors)
     moments = [each.moment for each in times]
     if not all(log.period.covers(moment) for moment in moments):
-        detail = f"{log.name} was not trusted at that time"
+        detail = f"{quoted(log.name)} was not trusted at that time"
         raise Flaw(Reason.NO_TRUST_ANCHOR, detail, Status.INDETERMINATE)
     signer, item = _check_signer(bundle, recorded, moments, anchors)
     grown = check_growth(checkpoint, log, anchors.growths)
@@ -144,7 +145,7 @@ def _times(bundle: SigstoreBundle, log: TransparencyLog, anchors: Anchors) -> li
     found = []
     promised = promised_time(bundle.entry, log)
     if promised:
-        found.append(SignedTime(promised, f"the log {log.name}"))
+        found.append(SignedTime(promised, f"the log {quoted(log.name)}"))
     stamps = [_stamp(token, bundle.signature, anchors) for token in bundle.tokens]
     for stamp in stamps:
         if stamp.status is Status.VERIFIED and stamp.no_later_than:
@@ -154,7 +155,7 @@ def _times(bundle: SigstoreBundle, log: TransparencyLog, anchors: Anchors) -> li
             detail = f"its timestamp: {stamp.detail}"
             raise Flaw(stamp.reason or Reason.MALFORMED, detail, stamp.status, stamp.missing)
     if not found:
-        detail = f"{log.name} recorded it, but no time is signed"
+        detail = f"{quoted(log.name)} recorded it, but no time is signed"
         raise Flaw(Reason.NO_SIGNED_TIME, detail, Status.INDETERMINATE)
     return found
 
@@ -198,9 +199,15 @@ def _check_signer(
     item = check_certificate(certificate, bundle.issuers, moments, anchors.roots)
     signer = signer_of(certificate)
     if anchors.identities and signer not in anchors.identities:
-        detail = f"its signer is {signer.subject} (issuer {signer.issuer}), not one you require"
+        detail = (
+            f"its signer is {quoted(signer.subject)} (issuer {quoted(signer.issuer)}), not one you require"
+        )
         raise Flaw(Reason.IDENTITY_NOT_TRUSTED, detail, Status.INDETERMINATE)
     return signer, item
+
+
+def _say_signer(signer: SignerIdentity) -> str:
+    return f"{quoted(signer.subject)} (issuer {quoted(signer.issuer)})"
 
 
 def _verified(
@@ -211,13 +218,19 @@ def _verified(
     anchors: Anchors,
     grown: int | None,
 ) -> Finding:
-    by = f"signed by {signer.subject} (issuer {signer.issuer})" if signer else "signed by a key you trust"
-    detail = f"{by}, recorded in {checkpoint.origin} under its checkpoint of {checkpoint.size} entries"
-    not_checked = [] if grown else [f"whether the log {log.name} shows others the same checkpoint"]
+    by = (
+        f"signed by {quoted(signer.subject)} (issuer {quoted(signer.issuer)})"
+        if signer
+        else "signed by a key you trust"
+    )
+    detail = (
+        f"{by}, recorded in {quoted(checkpoint.origin)} under its checkpoint of {checkpoint.size} entries"
+    )
+    not_checked = [] if grown else [f"whether the log {quoted(log.name)} shows others the same checkpoint"]
     if grown:
         detail += f", which its newer one of {grown} entries extends"
     if signer and not anchors.identities:
-        not_checked.append(f"whether {signer.subject} is the expected signer")
+        not_checked.append(f"whether {quoted(signer.subject)} is the expected signer")
     if time.local:
         not_checked.append(LOCAL_NOTICE)
     return Finding(EVIDENCE, Status.VERIFIED, None, detail, time.moment, time.source, tuple(not_checked))

@@ -16,6 +16,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from foja.proofs.finding import Flaw, Reason, Status, TrustItem
 from foja.proofs.keys import signs
 from foja.proofs.rekor.trusted_root import CertificateAuthority, TrustedRoot
+from foja.quotation import quoted
 
 _ISSUER, _OLD_ISSUER = "1.3.6.1.4.1.57264.1.8", "1.3.6.1.4.1.57264.1.1"
 _UTF8, _OTHER_NAME = 0x0C, x509.ObjectIdentifier("1.3.6.1.4.1.57264.1.7")
@@ -37,7 +38,9 @@ def read_certificate(der: bytes) -> x509.Certificate:
         certificate = x509.load_der_x509_certificate(der)
         _ = certificate.extensions, certificate.public_key()
     except Exception as error:  # the library raises many types for unreadable bytes
-        raise Flaw(Reason.MALFORMED, f"the signer's certificate cannot be read ({error})") from None
+        raise Flaw(
+            Reason.MALFORMED, f"the signer's certificate cannot be read ({quoted(str(error))})"
+        ) from None
     return certificate
 
 
@@ -58,7 +61,7 @@ def check_certificate(
     for each in (certificate, *chain):
         for moment in moments:
             if not each.not_valid_before_utc <= moment <= each.not_valid_after_utc:
-                name = each.subject.rfc4514_string() or "the signer"
+                name = quoted(each.subject.rfc4514_string()) if each.subject else "the signer"
                 detail = f"the certificate of {name} was not valid at that time"
                 raise Flaw(Reason.CERT_EXPIRED_AT_GENTIME, detail)
     _check_logged(certificate, chain[0], root)
@@ -126,7 +129,9 @@ def _check_logged(certificate: x509.Certificate, issuer: x509.Certificate, root:
             if log.id == promise.log_id:
                 if signs(log.key, promise.signature, _promised(promise, certificate, issuer)):
                     return
-                raise Flaw(Reason.SIGNATURE_INVALID, f"{log.name} did not promise to record this certificate")
+                raise Flaw(
+                    Reason.SIGNATURE_INVALID, f"{quoted(log.name)} did not promise to record this certificate"
+                )
     detail = "no log you trust promised to record the signer's certificate"
     raise Flaw(Reason.CERTIFICATE_NOT_LOGGED, detail, Status.INDETERMINATE)
 

@@ -16,6 +16,7 @@ from foja.proofs.finding import Flaw, Reason, Status, TrustItem, flaw_if_tampere
 from foja.proofs.keys import signs
 from foja.proofs.rekor.bundle import LogEntry
 from foja.proofs.rekor.trusted_root import TransparencyLog
+from foja.quotation import quoted
 
 _ID_BYTES = 4
 
@@ -42,7 +43,7 @@ def find_log(entry: LogEntry, logs: Iterable[TransparencyLog]) -> TransparencyLo
 def check_entry(entry: LogEntry, log: TransparencyLog) -> Checkpoint:
     """R3 and R4: return the signed checkpoint that covers the entry."""
     if entry.inclusion is None:
-        detail = f"{log.name} promised to record the entry, but there is no inclusion proof"
+        detail = f"{quoted(log.name)} promised to record the entry, but there is no inclusion proof"
         raise Flaw(Reason.NO_INCLUSION_PROOF, detail, Status.INDETERMINATE)
     inclusion = entry.inclusion
     checkpoint = signed_checkpoint(inclusion.checkpoint, log)
@@ -66,7 +67,9 @@ def promised_time(entry: LogEntry, log: TransparencyLog) -> datetime | None:
         "logIndex": entry.index,
     }
     if not signs(log.key, entry.promise, canonical(promised)):
-        raise Flaw(Reason.SIGNATURE_INVALID, f"{log.name} did not sign this time and index of the entry")
+        raise Flaw(
+            Reason.SIGNATURE_INVALID, f"{quoted(log.name)} did not sign this time and index of the entry"
+        )
     time = from_seconds(entry.integrated)
     if time is None:
         raise Flaw(Reason.MALFORMED, "the time of the entry is beyond the calendar")
@@ -88,9 +91,9 @@ def signed_checkpoint(note: str, log: TransparencyLog) -> Checkpoint:
         checkpoint = parse_checkpoint(text)
     own = [each for each in signatures if each.key_id == log.id[:_ID_BYTES] and each.name == log.name]
     if len(own) != 1 or not signs(log.key, own[0].data, text.encode()):
-        raise Flaw(Reason.CHECKPOINT_UNSIGNED, f"{log.name} did not sign this checkpoint")
+        raise Flaw(Reason.CHECKPOINT_UNSIGNED, f"{quoted(log.name)} did not sign this checkpoint")
     if checkpoint.origin.partition(" - ")[0] != log.name:
-        raise Flaw(Reason.CHECKPOINT_UNSIGNED, f"the checkpoint is of another log than {log.name}")
+        raise Flaw(Reason.CHECKPOINT_UNSIGNED, f"the checkpoint is of another log than {quoted(log.name)}")
     return checkpoint
 
 
@@ -113,5 +116,7 @@ def _newer_size(checkpoint: Checkpoint, log: TransparencyLog, growth: Growth) ->
     try:
         check_consistency(checkpoint.size, checkpoint.root, newer.size, newer.root, growth.path)
     except Tampered as error:
-        raise Flaw(Reason.LOG_INCONSISTENT, f"{log.name} signed inconsistent trees: {error}") from None
+        raise Flaw(
+            Reason.LOG_INCONSISTENT, f"{quoted(log.name)} signed inconsistent trees: {error}"
+        ) from None
     return newer.size

@@ -22,6 +22,7 @@ from cryptography.x509.oid import ExtensionOID
 from foja.errors import Malformed, Refused
 from foja.proofs.der import BITS, SEQUENCE, DerReader, tagged
 from foja.proofs.tsa.oids import SIZES
+from foja.quotation import Foreign
 
 MAX_BYTES = 16_384
 SMALLEST_RSA, LARGEST_RSA = 2048, 8192
@@ -152,7 +153,7 @@ def _certificate(der: bytes, found: x509.Certificate, issuer: bytes, subject: by
         key,
         subject,
         issuer,
-        found.subject.rfc4514_string(),
+        Foreign(found.subject.rfc4514_string()),
         found.serial_number,
         found.not_valid_before_utc,
         found.not_valid_after_utc,

@@ -27,6 +27,7 @@ from foja.proofs.der import (
 from foja.proofs.finding import Flaw, Reason, Status
 from foja.proofs.tsa.cms import ONE, ZERO, SignerInfo, read_signed_data
 from foja.proofs.tsa.oids import SIGNED_DATA, TST_INFO, algorithm_of
+from foja.quotation import quoted
 
 MAX_BYTES = 262_144
 CACHED_TOKENS, CACHED_BYTES = 256, 8192  # of one token; larger ones are read again
@@ -93,7 +94,7 @@ def _status(info: DerReader) -> tuple[int, str]:
     texts = info.optional(SEQUENCE)
     parts = [_STATUSES.get(status, f"status {status}")]
     while texts is not None and texts.next != -1:
-        parts.append(texts.take(UTF8).decode(errors="replace")[:200])
+        parts.append(quoted(texts.take(UTF8).decode(errors="replace")))
     if info.next == BITS:
         parts += _failures(info.take(BITS))
     info.finish()

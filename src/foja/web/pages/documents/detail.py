@@ -15,6 +15,7 @@ from foja.documents.model.states import EvidenceStatus, State
 from foja.documents.model.view import DocumentView
 from foja.judge.render.notices import translate as translate_notice
 from foja.ledger.event import Event
+from foja.quotation import LONGEST_LINE, quoted
 from foja.web.caller import Caller, Reader, Retrier, Writer
 from foja.web.pages.documents.explanation import translate
 from foja.web.pages.documents.index import TONES, evidence_of, possible
@@ -120,5 +121,6 @@ def _moments(events: Sequence[Event]) -> Iterator[Moment]:
         body: Mapping[str, Any] = event.payload or {}
         end = event.kind.rpartition(".")[2]
         tone = "good" if end in _GOOD else "bad" if end in _BAD else ""
-        details = [str(body[name]) for name in _DETAILS if body.get(name) not in (None, "")]
+        named = [body[name] for name in _DETAILS if body.get(name) not in (None, "")]
+        details = [quoted(str(each), LONGEST_LINE) for each in named]
         yield Moment(event.seq, event.at, event.kind, tone, event.actor, details)

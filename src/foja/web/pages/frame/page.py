@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from foja.access.model.login import form_token
 from foja.access.model.principal import Principal, Scope
+from foja.quotation import quoted
 from foja.web.access.cookies import read_cookie
 from foja.web.pages.frame import times
 from foja.web.pages.frame.language import COOKIE, LANGUAGES, Language, Table, Texts
@@ -51,7 +52,12 @@ def _environment() -> Environment:
     )
     made.globals.update(static=static_url, groups=GROUPS, is_current=is_current, Scope=Scope)
     made.filters.update(
-        code=mark_code, moment=times.moment, span=times.span, size=times.size, number=times.number
+        code=mark_code,
+        moment=times.moment,
+        span=times.span,
+        size=times.size,
+        number=times.number,
+        quoted=quoted,
     )
     return made
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
-_MONTHS: Final = {
-    "en": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
-    "es": ("ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sep", "oct", "nov", "dic"),
-}
+from foja.judge.render.words import say_time
+
 _UNITS: Final = ((86_400, "d"), (3600, "h"), (60, "min"))
 
 
 def moment(at: datetime, language: str, *, seconds: bool = False) -> str:
-    """Return a time in UTC: `17 Nov 2026, 11:20 UTC`."""
-    utc = at.astimezone(UTC)
-    clock = f"{utc:%H:%M:%S}" if seconds else f"{utc:%H:%M}"
-    return f"{utc.day} {_MONTHS[language][utc.month - 1]} {utc.year}, {clock} UTC"
+    """Return a time in UTC as reports write it: `17 November 2026, 11:20 UTC`."""
+    return say_time(at, language, seconds=seconds)
 
 
 def span(length: timedelta | float) -> str:

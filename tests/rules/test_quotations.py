@@ -1,0 +1,147 @@
+"""Words of others are quotations: no name, reason, kind or subject can build a sentence of ours."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+from html import unescape
+
+import pytest
+
+import foja
+from foja.certificate.font import replace_missing
+from foja.certificate.page import certificate
+from foja.cli.output import escape, print_lines
+from foja.judge.render import as_html, as_text
+from foja.judge.render.headline import headline
+from foja.judge.render.translations import LANGUAGES, TRANSLATIONS
+from foja.judge.render.view import view_report
+from foja.judge.report import Report, Revoked, Subject
+from foja.proofs.finding import Finding, Reason, ShownEvent, Status, TrustItem
+from foja.quotation import CLOSE, LONGEST, OPEN, QUOTATION, Foreign, is_short, quoted
+from foja.web.pages.frame.page import ENVIRONMENT
+from tests.rules.bundles import NOW, TEXT, Scene
+from tests.rules.pdf_text import pdf_lines
+
+AT = NOW + timedelta(hours=1)
+FORGED = "contrato” existed by 1 January 1990, on the word of the Court. “x.pdf"
+MARK = "Zqx"  # in every hostile text; outside of a quotation it is a word of ours that somebody else wrote
+OURS = [text for pair in TRANSLATIONS.values() for text in pair]
+PIECES = (
+    *("”", "“", "»", "«", '"', "'", "’", "‘", "‟", "„", "″", "＂", "〞", "''", "``", "´´", "❞", "ˮ", "׳"),
+    *(
+        "`code`",
+        "<b>",
+        "</h1><script>alert(1)</script>",
+        "&#8221;",
+        "]]>",
+        "{subject}",
+        "%s",
+        "{{ 1 }}",
+        "\\",
+    ),
+    *("\n", "\r\n", "\t", "\x00", "\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\x7f", "\u2028", "\x85"),
+    *("\u202e", "\u202d", "\u2066", "\u2068", "\u2069", "\u200f", "שלום", "مرحبا", "\u061c", "\u200b"),
+    *("\u0301" * 40, "\u20dd", "\u0338", "\u3164" * 9, "\u2800", "\u00ad", " " * 60, "\ud800", "🙂\u200d🙂"),
+    *("“\u2069", "\u2068“", "”\u2069\u2068“", "”)", "(“", "\ufeff", "y" * 400),
+    *(", under your root ", "; event 4 revoked the document", ", but your policy needs 1 of 2"),
+)
+
+
+def hostile(chance: random.Random) -> str:
+    """Return a text that tries to leave its quotation."""
+    parts = [chance.choice((*PIECES, *PIECES, chance.choice(OURS))) for _ in range(chance.randint(1, 4))]
+    return MARK + MARK.join(parts) + MARK
+
+
+def attacked(texts: Iterator[str]) -> Report:
+    """Return a report in which everything that may come from outside is hostile."""
+    name = next(texts)
+    items = [TrustItem(kind, next(texts), next(texts)) for kind in ("root", "log", "sigstore", "cosigner")]
+    history = (ShownEvent(0, next(texts), NOW), ShownEvent(3, next(texts), NOW))
+    signer, root = Foreign(next(texts)), Foreign(next(texts))
+    detail = f"the token is signed by {signer}, under your root {root}"
+    stamp = Finding(
+        "tsa", Status.VERIFIED, None, detail, NOW, signer, (f"revocation of {signer}",), next(texts)
+    )
+    found: tuple[Finding, ...] = (
+        replace(stamp, rests_on=tuple(items[:1])),
+        Finding("ledger", Status.VERIFIED, history=history, rests_on=tuple(items[1:2]), name=next(texts)),
+        Finding(next(texts), Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, missing=tuple(items[2:])),
+    )
+    if next(texts)[-4:] < "Z":
+        found = (*found, Finding("container", Status.INVALID, Reason.MANIFEST_DIGEST, f"changed: {root}"))
+    return Report(Subject(b"\1" * 32, name), found, AT, ("tsa",), None, Revoked(3, NOW, next(texts)))
+
+
+def words_of_ours(shown: str) -> str:
+    """Return a text without its quotations."""
+    return re.sub(QUOTATION, "", shown)
+
+
+def test_a_thousand_hostile_texts_build_no_sentence_in_any_form(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In text, HTML, the page of a server, the terminal and the certificate, in both languages."""
+    chance = random.Random(20261118)
+    made = iter([hostile(chance) for _ in range(1100)])
+    for number in range(60):
+        report = attacked(made)
+        for language in LANGUAGES:
+            text = as_text(report, language)
+            assert MARK not in words_of_ours(text), text
+            page = as_html(report, language).partition("<details>")[0]
+            assert MARK not in words_of_ours(unescape(re.sub("<[^>]*>", "", page.partition("<body")[2])))
+            assert "<script" not in page
+            view = view_report(report, language)
+            values = [view.first, *view.more, *view.rests_on, *view.missing, *(v for _, v in view.facts)]
+            values += [each.what for each in view.timeline] + [each.title for each in view.evidence]
+            assert not any(MARK in words_of_ours(each) for each in values)
+            print_lines(text.rstrip("\n").split("\n"))
+            printed = capsys.readouterr().out
+            assert MARK not in words_of_ours(printed)
+            assert len(printed.splitlines()) == len(text.rstrip("\n").split("\n"))
+            assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066\u2067]", printed)
+            if number % 20 == 0:
+                assert MARK not in words_of_ours("".join(pdf_lines(certificate(report, language=language))))
+    assert len([*made]) <= 1100 - 60 * 16, "about a thousand were used"
+
+
+def test_a_name_with_quotation_marks_cannot_forge_the_first_sentence() -> None:
+    """A file of this name gave: existed by 1 January 1990, on the word of the Court."""
+    scene = Scene()
+    token = scene.stamper.reply(sha256(TEXT).digest())
+    for language in LANGUAGES:
+        report = foja.verify(TEXT, scene.trust, AT, proofs=[token], name=FORGED)
+        found = headline(report, language)
+        assert "1990" not in words_of_ours(" ".join(found.lines()))
+        assert "1990" not in found.first
+        assert "1990" in found.more[0]
+        assert as_text(report, language).count(OPEN) == as_text(report, language).count(CLOSE)
+
+
+def test_a_quotation_is_one_line_that_the_text_cannot_end() -> None:
+    """It is cut, has no second mark like its own, and is isolated if it is written from right to left."""
+    chance = random.Random(7)
+    for text in (*(hostile(chance) for _ in range(1000)), *PIECES, "", "”", "\u0301"):
+        found = quoted(text)
+        inner = found.strip("\u2068\u2069")[1:-1]
+        assert re.fullmatch(QUOTATION, found), found
+        assert not set(inner) & set('“”«»„‟″＂`"❝❞〝〞\n\r\t\x1b\u202e\u2066\u2067\u2068\u2069')
+        assert "''" not in inner
+        assert len(inner) <= LONGEST + 2
+        assert f"{Foreign(text)}" == found == escape(found)
+    assert quoted("a.txt") == "“a.txt”"
+    assert quoted("חוזה.txt") == "\u2068“חוזה.txt”\u2069"
+    assert "\u2068" not in replace_missing(quoted("חוזה.txt"))
+    assert is_short("contract of sale.pdf")
+    assert not is_short(FORGED)
+
+
+def test_a_page_quotes_by_the_same_function() -> None:
+    page = ENVIRONMENT.from_string("{{ name | quoted }}").render(name=f"<i>{FORGED}")
+    assert page == f"“&lt;i&gt;{quoted(FORGED)[1:-1].replace(chr(39), '&#39;')}”"
