@@ -79,7 +79,7 @@ def test_others_see_the_same_log_if_cosigners_and_a_monitor_say_so() -> None:
     found = finding(both)
     assert found.status is Status.VERIFIED
     assert found.detail.startswith(
-        f"the monitor monitor.example found event {len(EVENTS) - 1} as the last one"
+        f"the monitor “monitor.example” found event {len(EVENTS) - 1} as the last one"
     )
     assert [(each.kind, each.name) for each in found.rests_on] == [("monitor", "monitor.example")]
     alone = foja.verify(EXPORTED, trusting(VKEY, *policy), AT, proofs=[cosigned(ANA, BOB).text().encode()])

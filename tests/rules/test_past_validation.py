@@ -104,7 +104,7 @@ def test_an_anchor_over_a_bundle_keeps_it_past_a_compromise(scene: Scene) -> Non
         trust = replace(scene.trust, roots=(*scene.trust.roots, other.der), crls=lists)
         report = foja.verify(bundle, trust, NOW + 9 * DAY, proofs=[proof])
         assert report.verdict is verdict
-        assert "the time of bundle.tsr" in finding(report, "seal").remarks[0]
+        assert "the time of “bundle.tsr”" in finding(report, "seal").remarks[0]
 
 
 def test_a_list_of_changes_that_names_an_authority_counts(scene: Scene) -> None:
@@ -131,7 +131,7 @@ def test_a_signature_is_judged_as_of_the_seal_and_not_of_its_event(scene: Scene)
     assert facts(judged(scene, ended, logs=())) == (Status.INDETERMINATE, Reason.CERT_EXPIRED_AT_GENTIME)
     on_its_word = judged(scene, ended)
     assert on_its_word.status is Status.VERIFIED
-    assert "on the word of the log log.example/1" in on_its_word.remarks[0]
+    assert "on the word of the log “log.example/1”" in on_its_word.remarks[0]
     assert [each.kind for each in on_its_word.rests_on] == ["root", "log"]
     valid = judged(scene, certify("Ana", authority(), begins=NOW - 2 * YEAR), logs=())
     assert valid.status is Status.VERIFIED
@@ -180,7 +180,7 @@ def test_an_old_certificate_of_an_authority_is_mentioned_and_not_green() -> None
         assert word in report.evidence[0].remarks[0]
         assert "Old certificate: Timestamp of an authority rest on" in as_text(report)
         for shown in (as_text(report, "es"), as_html(report, "es")):
-            assert "certificado antiguo: el de CN=Test TSA" in shown
+            assert "certificado antiguo: el de “CN=Test TSA”" in shown
 
 
 def test_what_a_reader_does_not_allow_is_not_called_invalid(scene: Scene) -> None:

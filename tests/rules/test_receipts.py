@@ -48,7 +48,7 @@ def asked(receipt: bytes, entry: bytes = ENTRY) -> bool:
 def test_a_receipt_is_verified_here_and_by_scitt_cose() -> None:
     report = judged(DATA)
     assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
-    assert "entry 3 of log.example/1, signed at 5 entries" in report.evidence[0].detail
+    assert "entry 3 of “log.example/1”, signed at 5 entries" in report.evidence[0].detail
     found = verify_receipt(DATA, leaf_entry_hex=ENTRY.hex(), log_public_key_pem=PEM)
     assert (found.ok, found.errors) == (True, [])
     assert (found.tree_size, found.leaf_index, found.root) == (5, 3, CHECKPOINT.root.hex())

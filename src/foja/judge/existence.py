@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from foja.proofs.finding import Finding, Status, TrustItem
+from foja.quotation import quoted
 
 SKEWS = {"bitcoin": timedelta(hours=2)}  # how far a clock may be off; Bitcoin itself allows so much
 
@@ -31,7 +32,7 @@ def earliest_of(findings: Iterable[Finding]) -> Proven | None:
     found = [
         Proven(
             each.no_later_than + SKEWS.get(each.evidence, timedelta()),
-            f"the time of {each.name or 'the proof beside it'}, which covers it",
+            f"the time of {quoted(each.name) if each.name else 'the proof beside it'}, which covers it",
         )
         for each in findings
         if each.status is Status.VERIFIED and each.no_later_than and not each.reserved

@@ -16,6 +16,7 @@ from foja.judge.inclusion import OTHERS, Inclusion
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status, TrustItem
 from foja.proofs.statement import Statement, parse_statement
+from foja.quotation import quoted
 
 EVIDENCE = "monitor"
 RESTARTED = "whether this log, a restart, continues the one before it"
@@ -107,10 +108,11 @@ def _check_signed(note: str, statement: Statement, trust: Trust) -> Finding:
         detail = "no monitor you trust made this statement"
         return Finding(EVIDENCE, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail, missing=missing)
     open_note(note, keys)
-    checkpoint, time = statement.checkpoint, f"{statement.moment:%Y-%m-%d %H:%M:%S} UTC"
+    size, log = statement.checkpoint.size, quoted(statement.checkpoint.origin)
+    time = f"{statement.moment:%Y-%m-%d %H:%M:%S} UTC"
     detail = (
-        f"the monitor {signer.name} found event {statement.events - 1} as the last one of"
-        f" {statement.entity_id}, each number once, in {checkpoint.size} entries of {checkpoint.origin},"
+        f"the monitor {quoted(signer.name)} found event {statement.events - 1} as the last one of"
+        f" {statement.entity_id}, each number once, in {size} entries of {log},"
         f" on {time}"
     )
     item = TrustItem(EVIDENCE, signer.name, f"{signer.name}+{signer.key_id.hex()}")

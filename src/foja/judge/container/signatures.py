@@ -15,6 +15,7 @@ from foja.proofs.finding import Finding, Reason, Status
 from foja.proofs.signatures import Signature, SignerTerms, judge
 from foja.proofs.tsa import trusted
 from foja.proofs.tsa.check import CLOCK_TOLERANCE
+from foja.quotation import quoted
 
 EVIDENCE = "signature"
 # What an earlier time of judgement may change.
@@ -50,7 +51,7 @@ def _times(fact: Fact, request: ProofRequest, ledger: Finding | None) -> list[Pr
     found = [request.proven] if request.proven else []
     if ledger and ledger.status is Status.VERIFIED and fact.at <= request.at:
         logs = tuple(item for item in ledger.rests_on if item.kind == "log")
-        names = ", ".join(item.name for item in logs)
+        names = ", ".join(quoted(item.name) for item in logs)
         found.append(Proven(fact.at, f"the time of event {fact.seq}, on the word of the log {names}", logs))
     return found or [Proven(request.at, "no verified time is earlier")]
 

@@ -24,7 +24,7 @@ _Q: Final = f"({QUOTATION})"  # what comes from outside; it cannot contain the e
 _PATTERNS: Final = {
     re.escape(LOCAL_NOTICE): "autoridad local: prueba el orden ante usted, no la hora ante otros",
     re.escape(TEST_NOTICE): "red de pruebas: sus bloques no cuestan trabajo y no prueban la hora ante otros",
-    "judged as of (.+?): the time of event ([0-9]+), on the word of the log (.+)": (
+    f"judged as of (.+?): the time of event ([0-9]+), on the word of the log {_Q}(?:, {_Q})*": (
         "examinado con fecha {0}: la hora del evento {1}, según el registro {2}"
     ),
     "judged as of (.+?): the time of (.+), which covers it": (
@@ -33,8 +33,8 @@ _PATTERNS: Final = {
     "judged as of (.+?): no verified time is earlier": (
         "examinado con fecha {0}: ninguna hora verificada es anterior"
     ),
-    f"{re.escape(OLD_CERTIFICATE)} (.+) ended on ([0-9-]+)": ("certificado antiguo: el de {0} caducó el {1}"),
-    f"{re.escape(OLD_CERTIFICATE)} (.+) was revoked on ([0-9-]+)": (
+    f"{re.escape(OLD_CERTIFICATE)} {_Q} ended on ([0-9-]+)": ("certificado antiguo: el de {0} caducó el {1}"),
+    f"{re.escape(OLD_CERTIFICATE)} {_Q} was revoked on ([0-9-]+)": (
         "certificado antiguo: el de {0} fue revocado el {1}"
     ),
     f"{re.escape(OLD_ALGORITHM)} ([a-z0-9]+) keys of fewer than ([0-9]+) bits since ([0-9-]+)": (
@@ -72,8 +72,8 @@ _PATTERNS: Final = {
     "what the log recorded after the monitor looked": (
         "lo que el registro anotó después de que el monitor mirara"
     ),
-    "the monitor (.+) found event ([0-9]+) as the last one of ([0-9a-f-]+), each number once,"
-    " in ([0-9]+) entries of (.+), on ([0-9: -]+ UTC)": (
+    f"the monitor {_Q} found event ([0-9]+) as the last one of ([0-9a-f-]+), each number once,"
+    f" in ([0-9]+) entries of {_Q}, on ([0-9: -]+ UTC)": (
         "el monitor {0} encontró el evento {1} como el último de {2}, cada número una vez,"
         " en {3} entradas de {4}, el {5}"
     ),

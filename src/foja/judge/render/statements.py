@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from foja.quotation import LONGEST_LINE, quoted
 
 INLINE = 60  # characters of a quotation that is a part of a sentence; a longer one has its own line
 MOST_NUMBERS = 200
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,10 @@ class Section:
 def quote(words: str | None) -> str:
     """Return the words of a stranger as a visible quotation."""
     return quoted(words or "", LONGEST_LINE, straight=True)
+
+
+def _hexadecimal(digest: str) -> str:
+    return digest if _DIGEST.fullmatch(digest) else quoted(digest)
 
 
 def section(report: Report, language: str) -> Section | None:
@@ -112,7 +118,7 @@ def _say(each: Statement, language: str, inline: int) -> Said:
         "kind": quote(each.kind),
         "about": "?" if each.about is None else each.about,
         "content": part("content", each.content),
-        "digest": text("said_digest", language, digest=quoted(each.digest)) if each.digest else "",
+        "digest": text("said_digest", language, digest=_hexadecimal(each.digest)) if each.digest else "",
         "reason": part("reason", each.reason),
     }
     return Said(text(f"said_{each.act.value}", language, **values), tuple(long))
