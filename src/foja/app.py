@@ -42,7 +42,7 @@ from foja.jobs.admin import Jobs
 from foja.jobs.announcement import find_unhandled
 from foja.jobs.assembly import Chore, Shared
 from foja.jobs.spec import WorkerSpec
-from foja.jobs.sweeper import run_ticks, sweep_jobs
+from foja.jobs.sweeper import correct_times, run_ticks, sweep_jobs
 from foja.jobs.worker import Worker
 from foja.ledger.assembly import API, LedgerOpener
 from foja.ledger.live.notifier import Notifier
@@ -53,7 +53,6 @@ from foja.observe.metrics.assembly import open_scrape
 from foja.observe.metrics.scrape import Scrape
 from foja.observe.readiness import SCHEMA, Readiness
 from foja.private import check_finished
-from foja.remote.redis import redis_version
 from foja.settings import Settings
 from foja.streams import Registry
 from foja.system import assembly as system
@@ -64,7 +63,7 @@ from foja.system.service import System
 from foja.tenants.app import TenantApp, TenantServices, check_tenant
 from foja.threads import assembly as threads
 from foja.webhooks import assembly as webhooks
-from foja.workers import Workers
+from foja.workers import Workers, open_patiently
 
 READER, OPERATOR, SWEEPER = "reader", "operator", "sweeper"
 SWEEP_SECONDS = 1.0
@@ -153,7 +152,7 @@ class App(TenantApp):
 
         `only` names the job types to do here, if others are done elsewhere.
         """
-        await self.sweeper.open()
+        await open_patiently(self.sweeper)
         workers = await self.workers.open(only)
         announcement = self.workers.announcement(self.sweeper, {spec.type for _, spec in workers})
         async with announcement.kept():
@@ -313,7 +312,8 @@ class App(TenantApp):
         )
         self._chores = [*document.chores, *conversation.chores, *image.chores, *thread.chores]
         self._chores += [*own.chores, *webhook.chores, self.uploads.sweep]
-        self._chores += [partial(sweep_jobs, self.sweeper), partial(run_ticks, self.sweeper)]
+        sweeps = (sweep_jobs, correct_times, run_ticks)
+        self._chores += [partial(sweep, self.sweeper) for sweep in sweeps]
         specs = [*document.workers, *conversation.workers, *image.workers, *thread.workers, *own.workers]
         specs += webhook.workers
         self.workers = Workers(
@@ -332,6 +332,8 @@ class App(TenantApp):
             }
         )
         if self.settings.redis_url:
+            from foja.remote.redis import redis_version  # its library takes a fifth of the time of a start
+
             ask = partial(redis_version, self.settings.redis_url, seconds=REDIS_SECONDS)
             self.health.add({REDIS: Probe(ask)})
 

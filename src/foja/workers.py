@@ -76,7 +76,7 @@ class Workers:
             for _ in range(spec.count)
         ]
         for worker, _ in found:
-            await _open(worker)
+            await open_patiently(worker)
         return found
 
     def announcement(self, database: Database, types: Collection[str]) -> Announcement:
@@ -121,12 +121,12 @@ class Workers:
         )
 
 
-async def _open(worker: Worker) -> None:
-    """Connect a worker. The database answered when the app started; if it is gone now, it is waited for."""
+async def open_patiently(opened: Worker | Database) -> None:
+    """Connect a worker or a pool. The database answered at the start; if it is gone now, it is waited for."""
     deadline = time.monotonic() + MAX_AWAY_SECONDS
     while True:
         try:
-            return await worker.open()
+            return await opened.open()
         except LedgerUnavailable:
             if time.monotonic() > deadline:
                 raise

@@ -86,8 +86,11 @@ READS: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "images.products": lambda s: s.ana.images.products(),
     "images.products_with_counts": lambda s: s.ana.images.products_with_counts(),
     "images.rendering": lambda s: s.ana.images.rendering(s.image),
+    "threads.await_standbys": lambda s: s.ana.threads.await_standbys(),
     "threads.streams": lambda s: s.ana.threads.streams(),
     "threads.bodies": lambda s: s.ana.threads.bodies(s.talk.id),
+    "jobs.unhandled": lambda s: s.ana.jobs.unhandled(),
+    "jobs.matching": lambda s: s.ana.jobs.matching(),
     "jobs.list": lambda s: s.ana.jobs.list(),
     "jobs.list of a stream": lambda s: s.ana.jobs.list(entity_id=s.document),
     "jobs.show": lambda s: s.ana.jobs.show(s.job),
@@ -254,7 +257,8 @@ async def test_the_same_calls_of_its_own_tenant_find_everything(scene: Scene) ->
     none = {"conversation.gaps", "documents.artifact", "documents.proofs", "documents.states"}
     none |= {"images.thumbhashes", "webhooks.deliveries", "webhooks.delivery"}
     assert unanswered == none | {
-        f"threads.{name}" for name in ("streams", "checkpoints", "writes", "latest", "about")
+        f"threads.{name}"
+        for name in ("streams", "checkpoints", "writes", "latest", "about", "await_standbys")
     }
 
 

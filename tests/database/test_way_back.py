@@ -28,7 +28,12 @@ Admin = psycopg.Connection[Any]
 # Rows that the way up makes from the events, as of the time of the event.
 DERIVED = ("--exclude-table=public.product_images", "--exclude-table=foja.object_reference")
 # Whoever does maintenance, and the key of live texts, are of one run of a process.
-OF_A_RUN = ("--exclude-table-data=foja.maintenance", "--data-only", *DERIVED)
+OF_A_RUN = (
+    "--exclude-table-data=foja.maintenance",
+    "--exclude-table-data=foja.health",
+    "--data-only",
+    *DERIVED,
+)
 WORKED: tuple[tuple[str, LiteralString], ...] = (
     ("render_image", "foja_render_image"),
     (RUN, "foja_run_errand"),

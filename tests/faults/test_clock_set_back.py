@@ -44,7 +44,7 @@ async def test_jobs_of_a_clock_that_was_ahead_are_found_and_run_by_themselves(
         assert (found.total, len(found.findings)) == (112, 100)
         assert len((await check(app, most=1000)).findings) == 112
         admin.execute("set role foja_sweeper")
-        assert admin.execute("select foja.sweep_jobs_v1(100)").fetchone() == (111,)
+        assert admin.execute("select foja.correct_times_v1()").fetchone() == (111,)
         admin.execute("select foja.run_ticks_v1()")
         admin.execute("reset role")
         assert (await check(app)).total == 0

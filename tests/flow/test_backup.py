@@ -23,6 +23,8 @@ from tests.postgres_server import running_postgres
 
 OLDEST = Path("/usr/lib/postgresql/15/bin")
 Rewrite = Callable[[str, bytes], bytes]
+# What a start writes: which server it is, and what was seen of each part.
+OF_THE_START = ("--exclude-table-data=foja.installation", "--exclude-table-data=foja.health")
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ def test_from_your_own_server_to_the_embedded_one_and_back(
     assert (said["objects"], said["missing"], said["other_tables"]) == (2, [], [])
     assert archive.stat().st_mode & 0o777 == 0o600
     check_refused(run("backup", "-o", archive), 2, "exists")
-    original = dump(database_url, "--exclude-table-data=foja.installation")
+    original = dump(database_url, *OF_THE_START)
 
     monkeypatch.delenv("FOJA_DATABASE_URL")
     monkeypatch.setenv("FOJA_HOME", str(new_home))
@@ -86,7 +88,7 @@ def test_from_your_own_server_to_the_embedded_one_and_back(
     well(run("restore", again, "--continue-log"))
     assert seen(run, filled) == before
     assert well(run("fsck", "--tiles")).out.startswith("clean")
-    assert dump(empty_database_url, "--exclude-table-data=foja.installation") == original
+    assert dump(empty_database_url, *OF_THE_START) == original
     assert well(run("chat", "say", filled, "still here")).out == f"event 1 of {filled}\n"
     well(run("fsck", "--tiles"))
 

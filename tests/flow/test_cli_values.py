@@ -31,7 +31,7 @@ DIGEST = "a" * 64
 WRONG = "javascript:\nno such value"
 FLAGS = (_SubParsersAction, _HelpAction, _VersionAction, _StoreConstAction, BooleanOptionalAction)
 # Texts that people choose, and names that only the installation knows: it refuses them with exit code 1.
-TEXTS = {"name", "reason", "actor", "alt", "text", "signer", "description", "command", "arguments"}
+TEXTS = {"name", "reason", "actor", "alt", "text", "signer", "description", "command", "arguments", "next"}
 ASKED = {"approval", "kind", "job_type", "only", "tenant", "id", "role", "schema", "domain"}
 # Read by the verb itself, which ends with 2: addresses, modules, and what may be an id or a file.
 READ = {
@@ -46,6 +46,8 @@ READ = {
     "key",
     "logs",
     "digest",
+    "restarts",
+    "words",
 }
 # Files that are written, and those whose absence is reported by their name, also with exit code 2.
 PATHS = {"home", "output", "html", "event", "proof", "certificate", "file", "files", "signature"} | {
@@ -53,6 +55,8 @@ PATHS = {"home", "output", "html", "event", "proof", "certificate", "file", "fil
     "policy",
     "checkpoint",
     "root",
+    "state",
+    "write",
 }
 
 

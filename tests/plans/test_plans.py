@@ -195,7 +195,7 @@ def test_slots_go_by_index(full: Admin, mode: str) -> None:
         full.execute("set local role foja_api; set local foja.tenant = 'default'")
         check(full, RESERVE, 10, {"entity"}, **scope)
         check(full, FILL_SLOT, 10, {"entity"}, **named(event), seq=5, token=token[0])
-        check(full, query("void"), 10, {"entity"}, **scope, seq=6, token=token[0], reason="r")
+        check(full, query("void"), 10, {"entity"}, **scope, seq=6, token=token[0], actor="ana", reason="r")
         check(full, query("erase"), 20, {"entity", "event"}, **scope, seq=n % 5, actor=None, reason="r")
         full.execute("reset role")
 
@@ -229,13 +229,17 @@ def test_approvals_go_by_index(full: Admin, mode: str) -> None:
         full.execute("set local role foja_api; set local foja.tenant = 'default'")
         assert check(full, ASK, 10, {"entity"}, entity=stream(0), name=f"a{n}") == [("appended",)]
         here: dict[str, object] = {"entity": stream(0), "tenant": "default"}
-        assert len(check(full, query("approvals"), 40, {"event"}, **here, approval=f"a{n}")) == 1
+        assert (
+            len(check(full, query("approvals"), 40, {"event"}, **here, approval=f"a{n}", decision=None)) == 1
+        )
         full.execute("reset role")
         full.execute("set local role foja_sweeper")
         [(_, entity, event)] = check(full, query("due_approvals"), 0, set(), most=100, held=[])
-        assert check(full, query("expire_approval"), 10, {"entity"}, entity=entity, event=event) == [(True,)]
+        assert check(full, query("expire_approval"), 40, {"entity", "event"}, entity=entity, event=event) == [
+            (True,)
+        ]
         assert (
-            check(full, query("approvals"), 60, {"event"}, **here, approval=None)[-1][2]
+            check(full, query("approvals"), 60, {"event"}, **here, approval=None, decision=None)[-1][2]
             == "approval_completed"
         )
 

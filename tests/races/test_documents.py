@@ -277,7 +277,8 @@ async def check(admin: Admin, archive: Archive) -> None:
     ).fetchone()
     assert deadlocks == (0,), "nobody saw one, not even who would have tried again"
     report = await audit(archive.url, max_lag_seconds=3600)
-    assert report.clean, report.findings
+    invented = {"token"}  # the workers of this test record timestamps that no authority made
+    assert {each.check for each in report.findings} == invented, report.findings
     refused = admin.execute(
         "select last_error from foja.job where type = 'protect_document_v2' and last_error like %s",
         ["%refused%"],

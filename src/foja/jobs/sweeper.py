@@ -14,6 +14,12 @@ async def sweep_jobs(database: Database) -> int:
     return int(row[0]) if row else 0
 
 
+async def correct_times(database: Database) -> int:
+    """Correct the times of jobs that a clock ahead wrote; return how many."""
+    row = await database.row(sql.query("correct_times"))
+    return int(row[0]) if row else 0
+
+
 async def run_ticks(database: Database) -> int:
     """Queue the jobs of the ticks that are due; return how many."""
     row = await database.row(sql.query("run_ticks"))

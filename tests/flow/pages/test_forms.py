@@ -99,7 +99,10 @@ async def _linked(client: httpx.AsyncClient, page: str) -> int:
 def _steady(page: str) -> str:
     """Return a page without what changes with the time alone."""
     page = re.sub(r"\d+ (ms|s|min)\b", "a while", page)
-    live = r'<section class="card" data-part="(criteria|alerts|state|report)".*?</section>'
+    live = r'<section class="card" data-part="(criteria|alerts|health|state|report)".*?</section>'
+    page = re.sub(
+        r'<section aria-labelledby="needs".*?</section>', "", page, flags=re.DOTALL
+    )  # alerts fire meanwhile
     return re.sub(live, "", page, flags=re.DOTALL)
 
 

@@ -27,6 +27,10 @@ select 'foja.draft'::regtype::oid::bigint, 'foja.new_job'::regtype::oid::bigint,
 -- Close jobs whose lease expired and that have no tries left.
 select foja.sweep_jobs_v1(%(most)s);
 
+-- name: correct_times
+-- Set right what a clock that was ahead wrote into a part of the jobs; each call takes the next part.
+select foja.correct_times_v1();
+
 -- name: run_ticks
 -- Queue the jobs of ticks that are due.
 select foja.run_ticks_v1();

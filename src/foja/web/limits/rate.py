@@ -39,9 +39,15 @@ class RateLimit:
 
     async def admit(self, principal: Principal) -> None:
         """Count a request; raise `Rejected` (429) if there are too many."""
+        await self._admit(f"{principal.tenant}\n{principal.actor}")
+
+    async def admit_stranger(self) -> None:
+        """Count a request of somebody without a key, all of them together; raise `Rejected` likewise."""
+        await self._admit("")
+
+    async def _admit(self, key: str) -> None:
         if not self.rate:
             return
-        key = f"{principal.tenant}\n{principal.actor}"
         wait = await self._take(key)
         if wait > 0:
             raise Rejected(

@@ -58,6 +58,7 @@ async def _check_reader(request: Request, ctx: WebContext, *, entries: bool) -> 
     """Refuse who may not read: without the setting, entries need an administrator, the rest a reader."""
     public = ctx.app.settings.log_public
     if public == "entries" or (public == "checkpoints" and not entries):
+        await ctx.rate.admit_stranger()
         return
     principal = (await grant_of(request, ctx)).principal
     await ctx.rate.admit(principal)

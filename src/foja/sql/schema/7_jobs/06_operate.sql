@@ -168,8 +168,8 @@ end $$;
 
 -- Correct run times and leases that were written while the clock was ahead, which was set back since: what waits for
 -- them would wait too long. Return how many. It reads two megabytes of the jobs at a time, others every second.
-create function foja.correct_times() returns bigint
-language plpgsql
+create function foja.correct_times_v1() returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp
 set enable_seqscan = off as $$
 declare
     part constant integer := 256;
@@ -179,6 +179,7 @@ declare
     latest timestamptz := moment + interval '5 minutes';
     corrected bigint;
 begin
+    perform foja.check_source('sweeper');
     with ahead as materialized (
         select j.job_id, t.lease from foja.job j join foja.job_type t on t.type = j.type
         where j.ctid >= format('(%s,0)', page)::tid and j.ctid < format('(%s,0)', page + part)::tid
@@ -223,7 +224,7 @@ begin
         buried := buried + (cancelled or foja.close_abandoned_job(job))::integer;
     end loop;
     perform foja.queue_woken_v1();  -- last: it locks jobs and waits for no lock
-    return buried + foja.correct_times() + foja.wake_missed();
+    return buried + foja.wake_missed();
 end $$;
 
 -- Queue the jobs of ticks that are due, once per interval; missed intervals are not made up for.

@@ -12,7 +12,7 @@ revoke execute on function
     foja.heartbeat_jobs_v1, foja.backoff, foja.append_on_death, foja.after_jobs, foja.judge_jobs, foja.close_jobs,
     foja.look_again, foja.settle_jobs_v1, foja.drafts_of, foja.next_jobs_of, foja.settle_one, foja.complete_job_v1,
     foja.fail_job_v1, foja.snooze_job_v1, foja.lock_jobs, foja.try_lock_job, foja.own_jobs, foja.cancel_locked_jobs, foja.cancel_keys, foja.cancel_jobs_v1,
-    foja.retry_jobs_v1, foja.pause_jobs_v1, foja.resume_jobs_v1, foja.close_abandoned_job, foja.correct_times, foja.wake_missed, foja.sweep_jobs_v1, foja.run_ticks_v1
+    foja.retry_jobs_v1, foja.pause_jobs_v1, foja.resume_jobs_v1, foja.close_abandoned_job, foja.correct_times_v1, foja.wake_missed, foja.sweep_jobs_v1, foja.run_ticks_v1
     from public;
 
 grant usage on schema foja to foja_worker;
@@ -30,7 +30,7 @@ grant execute on function foja.cancel_jobs_v1, foja.retry_jobs_v1 to service_rol
 -- All tenants share a type: no request may stop it.
 grant execute on function foja.pause_jobs_v1, foja.resume_jobs_v1 to service_role, foja_operator;
 grant execute on function foja.queue_woken_v1 to foja_worker, service_role, foja_api, foja_operator;
-grant execute on function foja.sweep_jobs_v1, foja.run_ticks_v1 to foja_sweeper;
+grant execute on function foja.correct_times_v1, foja.sweep_jobs_v1, foja.run_ticks_v1 to foja_sweeper;
 
 create policy worker_reads on foja.entity for select to foja_worker using (true);
 create policy worker_reads on foja.event for select to foja_worker using (true);

@@ -14,7 +14,7 @@ drop function foja.promote, foja.check_asker, foja.check_jobs, foja.is_readable,
     foja.heartbeat_jobs_v1, foja.backoff, foja.append_on_death, foja.after_jobs, foja.judge_jobs, foja.close_jobs,
     foja.look_again, foja.settle_jobs_v1, foja.drafts_of, foja.next_jobs_of, foja.settle_one, foja.complete_job_v1,
     foja.fail_job_v1, foja.snooze_job_v1, foja.lock_jobs, foja.try_lock_job, foja.own_jobs, foja.cancel_locked_jobs, foja.cancel_keys, foja.cancel_jobs_v1,
-    foja.retry_jobs_v1, foja.pause_jobs_v1, foja.resume_jobs_v1, foja.close_abandoned_job, foja.correct_times, foja.wake_missed, foja.sweep_jobs_v1, foja.run_ticks_v1;
+    foja.retry_jobs_v1, foja.pause_jobs_v1, foja.resume_jobs_v1, foja.close_abandoned_job, foja.correct_times_v1, foja.wake_missed, foja.sweep_jobs_v1, foja.run_ticks_v1;
 drop function foja.announce_worker_v1, foja.unhandled_types_v1;
 drop table foja.worker;  -- its processes announce themselves again
 drop type foja.settlement, foja.new_job;

@@ -159,3 +159,4 @@ class ReportAnswer(Answer):
     policy: dict[str, Any] | None
     history: list[dict[str, Any]]
     revoked: dict[str, Any] | None = None
+    contents: dict[str, Any] | None = None
