@@ -20,6 +20,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from foja.embedded import postgres
 from foja.embedded.postgres import PostgresServer, account, binaries, running, start, stop
 from foja.errors import EmbeddedFailed
 from tests.counterparties.ports import free_port
@@ -431,3 +432,20 @@ def test_it_does_not_know_the_secrets_of_the_process(home: Path, monkeypatch: py
         environment = Path(f"/proc/{server.pid}/environ").read_bytes()
     assert b"PATH=" in environment
     assert b"hunter2" not in environment
+
+
+def test_a_frozen_server_is_named_and_not_waited_for_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`foja doctor` waited for nine minutes, with the lock that every other command needed."""
+    monkeypatch.setattr(postgres, "ANSWER_SECONDS", 2)
+    with start(home) as server:
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            with pytest.raises(EmbeddedFailed, match=f"kill -CONT {server.pid}"):
+                start(home)
+            assert time.monotonic() - began < 60, "one wait, not fifty"
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+        start(home).release()

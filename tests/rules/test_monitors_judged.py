@@ -17,7 +17,7 @@ from foja.core.chain import leaf_entry
 from foja.core.note import Checkpoint, Signer
 from foja.core.proof import Proof, parse_proof
 from foja.errors import Refused
-from foja.judge.monitors import RESTARTED
+from foja.judge.others.monitors import RESTARTED
 from foja.judge.render.text import as_text
 from foja.judge.report import Report, Verdict
 from foja.judge.trust_parser import read
@@ -87,7 +87,7 @@ def test_others_see_the_same_log_if_cosigners_and_a_monitor_say_so() -> None:
     assert OTHERS in not_checked(judged(signed(), VKEY, *THREE, proof=cosigned(ANA, BOB)))
     spanish = as_text(both, "es")
     assert "Declaración de un monitor" in spanish
-    assert "cada número una vez, en 9 entradas de log.example" in spanish
+    assert "cada número una vez, en 9 entradas de “log.example" in spanish
 
 
 @pytest.mark.parametrize(

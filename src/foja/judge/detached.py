@@ -167,6 +167,6 @@ def _recorded(
 
 
 def _alone(statements: Sequence[Detached]) -> list[Finding]:
-    from foja.judge.monitors import alone  # imported late: it needs this module
+    from foja.judge.others.monitors import alone  # imported late: it needs this module
 
     return [*map(alone, statements)]

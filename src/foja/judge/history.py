@@ -37,7 +37,7 @@ from foja.judge.inclusion import (
     refusal,
     unsigned,
 )
-from foja.judge.monitors import alone, beside, judge_others
+from foja.judge.others.monitors import alone, beside, judge_others
 from foja.judge.trust import Trust
 from foja.proofs.contents import Contents
 from foja.proofs.finding import Finding, Reason, ShownEvent, Status

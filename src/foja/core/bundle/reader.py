@@ -50,8 +50,8 @@ class Container:
 
     def read(self, name: str, limit: int = SMALL) -> bytes:
         """Return the content of a file, or raise `BadBundle` if it is larger than `limit`."""
-        if self.size(name) > limit:
-            raise BadBundle("ZIP_BOMB", f"{quoted(name)} has {self.size(name)} bytes; {limit} are the most")
+        if (size := self.size(name)) > limit:
+            raise BadBundle("ZIP_BOMB", f"{quoted(name)} has {size} bytes; at most {limit} are read")
         return b"".join(self.chunks(name))
 
     def chunks(self, name: str) -> Iterator[bytes]:

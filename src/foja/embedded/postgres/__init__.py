@@ -32,6 +32,7 @@ from foja.private import make_folder
 __all__ = ["DATABASE", "Mode", "PostgresServer", "binaries", "running", "start", "stop"]
 
 DATABASE = "foja"
+ANSWER_SECONDS = 30  # of a server that runs; one that is frozen never answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,13 @@ def _ensure_ready(home: Path, port: int | None, options: Mapping[str, str]) -> P
 
 def _connects(postmaster: Postmaster, database: str) -> bool:
     try:
-        psycopg.connect(_url(postmaster, database), connect_timeout=30).close()
+        psycopg.connect(_url(postmaster, database), connect_timeout=ANSWER_SECONDS).close()
+    except psycopg.errors.ConnectionTimeout:
+        raise EmbeddedFailed(
+            f"PostgreSQL (process {postmaster.pid}) takes a connection and does not answer within"
+            f" {ANSWER_SECONDS} seconds: it is frozen, or its machine is. Let it go on (kill -CONT"
+            f" {postmaster.pid}), or end it (kill -9 {postmaster.pid}) and start again."
+        ) from None
     except psycopg.OperationalError:
         return False
     return True

@@ -24,7 +24,7 @@ from foja.judge.detached import Detached
 from foja.judge.existence import Proven
 from foja.judge.history import as_of
 from foja.judge.inclusion import ORDER_ONLY, Inclusion, log_item, refusal, unsigned
-from foja.judge.monitors import alone, judge_others
+from foja.judge.others.monitors import alone, judge_others
 from foja.judge.proof import ProofRequest, check_proof
 from foja.judge.report import Report, Revoked, Subject
 from foja.judge.trust import Trust

@@ -15,7 +15,7 @@ from foja.judge.contents import arguments_match
 from foja.judge.detached import Detached
 from foja.judge.history import check_event
 from foja.judge.inclusion import refusal
-from foja.judge.monitors import alone
+from foja.judge.others.monitors import alone
 from foja.judge.report import Report, Subject
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding

@@ -10,9 +10,9 @@ from uuid import UUID
 
 from foja.core.note import FIRST, number_of, open_note, split_note
 from foja.errors import Refused, Tampered
-from foja.judge.cosigners import count_cosigners
 from foja.judge.detached import Detached
 from foja.judge.inclusion import OTHERS, Inclusion
+from foja.judge.others.cosigners import count_cosigners
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status, TrustItem
 from foja.proofs.statement import Statement, parse_statement
