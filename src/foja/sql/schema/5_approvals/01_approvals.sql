@@ -18,8 +18,11 @@ create table foja.approval_event (
     entity_id uuid not null,
     seq bigint not null,
     tenant text not null,
+    asks uuid,                    -- of a request: the id of the decision to come
     primary key (entity_id, seq)
 );
+
+create index approval_event_requests on foja.approval_event (entity_id, asks, seq) where asks is not null;
 
 update foja.domain set guard = 'track_approvals' where domain = 'conversation';
 
@@ -50,8 +53,9 @@ begin atomic
     select e.seq, e.payload ->> 'tool_name', encode(sha256(convert_to((e.payload -> 'tool_args')::text, 'UTF8')), 'hex'),
         e.payload ->> 'policy'
     from foja.approval_event a join foja.event e using (entity_id, seq)
-    where a.entity_id = p_entity and e.kind = 'approval_requested' and e.payload ->> 'approval_id' = p_approval
-    order by e.seq limit 1;
+    where a.entity_id = p_entity and a.asks = foja.event_id_for(p_entity, 'approval:' || p_approval)
+        and e.payload ->> 'approval_id' = p_approval
+    order by a.seq limit 1;
 end;
 
 -- The first decision wins because all decisions of an approval have the same id; so one with another id is refused.
@@ -63,7 +67,8 @@ declare
     decision uuid := foja.event_id_for(new.entity_id, key);
     due timestamptz;
 begin
-    insert into foja.approval_event values (new.entity_id, new.seq, new.tenant);
+    insert into foja.approval_event
+    values (new.entity_id, new.seq, new.tenant, case new.kind when 'approval_requested' then decision end);
     if new.kind = 'approval_requested' then
         if octet_length(key) > 1024 then  -- no decision could be recorded
             perform foja.refuse('too_large', 'an approval_id may have 1,015 bytes');
