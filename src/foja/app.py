@@ -63,7 +63,7 @@ from foja.system.service import System
 from foja.tenants.app import TenantApp, TenantServices, check_tenant
 from foja.threads import assembly as threads
 from foja.webhooks import assembly as webhooks
-from foja.workers import Workers, open_patiently
+from foja.workers import Workers, open_or_wait
 
 READER, OPERATOR, SWEEPER = "reader", "operator", "sweeper"
 SWEEP_SECONDS = 1.0
@@ -152,7 +152,7 @@ class App(TenantApp):
 
         `only` names the job types to do here, if others are done elsewhere.
         """
-        await open_patiently(self.sweeper)
+        await open_or_wait(self.sweeper)
         workers = await self.workers.open(only)
         announcement = self.workers.announcement(self.sweeper, {spec.type for _, spec in workers})
         async with announcement.kept():

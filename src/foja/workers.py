@@ -76,7 +76,7 @@ class Workers:
             for _ in range(spec.count)
         ]
         for worker, _ in found:
-            await open_patiently(worker)
+            await open_or_wait(worker)
         return found
 
     def announcement(self, database: Database, types: Collection[str]) -> Announcement:
@@ -121,7 +121,7 @@ class Workers:
         )
 
 
-async def open_patiently(opened: Worker | Database) -> None:
+async def open_or_wait(opened: Worker | Database) -> None:
     """Connect a worker or a pool. The database answered at the start; if it is gone now, it is waited for."""
     deadline = time.monotonic() + MAX_AWAY_SECONDS
     while True:
