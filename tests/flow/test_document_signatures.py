@@ -50,7 +50,7 @@ async def test_signatures_are_checked_and_recorded_once(app: App) -> None:
     assert [each.signer for each in view.signatures][0::3] == ["CN=Ana", "CN=Ana"]
     assert [each.claimed_signer for each in view.signatures][2:] == ["Ana", None, "Ana"]
     assert view.document()["lifecycle_status"] == "signed"
-    assert [each.words for each in view.timeline][1] == "signed, checked: CN=Ana"
+    assert [each.words for each in view.timeline][1] == "signed, checked: “CN=Ana”"
     assert [each.words for each in view.timeline][-1] == "signed, unchecked: it was recorded as unchecked"
 
 

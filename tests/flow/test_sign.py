@@ -26,7 +26,7 @@ def test_a_signature_goes_from_openssl_to_the_verdict(run: Run, home: Path, tmp_
     document = run("protect", contract, "--json").document["id"]
     signed = run("sign", contract, tmp_path / "contract.p7s")
     assert (signed.code, signed.err) == (0, "")
-    assert "signed, checked: CN=Ana signed the digest" in signed.out
+    assert "signed, checked: “CN=Ana” signed the digest" in signed.out
     assert run("sign", document, tmp_path / "contract.sig", "--key", tmp_path / "ana.pub").code == 0
     scan = run("sign", document, contract, "--format", "unchecked", "--signer", "Ana", "--json")
     assert scan.document["payload"]["format"] == "unchecked"

@@ -56,7 +56,7 @@ async def test_an_upload_is_followed_to_final_on_the_screen(
         await page.until("document.querySelector('[data-part=badges]').innerText.includes('final')", 90)
         await page.until("document.querySelectorAll('[data-status=confirmed]').length === 2")
         assert await page.value("document.querySelectorAll('.timeline li').length") == 6
-        assert await page.value("document.querySelector('h1').innerText.startsWith('<script>')")
+        assert await page.value("document.querySelector('h1').innerText.startsWith('“<script>')")
         assert await page.value("window.evil ?? null") is None
         assert browser.errors == []
 
