@@ -77,6 +77,13 @@ async def test_what_a_stranger_reads_is_a_setting(open_app: Callable[..., App]) 
             )
 
 
+async def test_strangers_are_counted_together(open_app: Callable[..., App]) -> None:
+    """Reading the files of a log without a key had no limit."""
+    async with open_app(rate_limit=0.01, rate_burst=3) as app, served(app) as client:
+        asked = [(await client.get("/v1/log/99/checkpoint")).status_code for _ in range(5)]
+        assert asked == [404, 404, 404, 429, 429]
+
+
 def test_the_command_finds_a_fork_within_one_poll(run: Run, tmp_path: Path) -> None:
     folder, vkey = tmp_path / "log", KEY.verifier().vkey()
     first = leaves(1, 2)

@@ -235,7 +235,7 @@ def test_approvals_go_by_index(full: Admin, mode: str) -> None:
         full.execute("reset role")
         full.execute("set local role foja_sweeper")
         [(_, entity, event)] = check(full, query("due_approvals"), 0, set(), most=100, held=[])
-        assert check(full, query("expire_approval"), 20, {"entity", "event"}, entity=entity, event=event) == [
+        assert check(full, query("expire_approval"), 10, {"entity", "event"}, entity=entity, event=event) == [
             (True,)
         ]
         assert (
