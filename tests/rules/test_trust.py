@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from base64 import encodebytes
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
@@ -73,6 +75,21 @@ def test_a_certificate_that_is_not_self_issued_is_an_intermediate() -> None:
 def test_der_and_pem_are_the_same_certificate() -> None:
     der = x509.load_pem_x509_certificate(ROOT).public_bytes(Encoding.DER)
     assert read([der, ROOT]) == read([ROOT.decode()])
+
+
+@pytest.mark.parametrize("use", [trusted, lambda data: read([data])])
+def test_a_root_that_cannot_be_used_is_refused_without_a_warning(use: Callable[[bytes], object]) -> None:
+    """Public roots with the serial number 0 made the library write its own warning to the terminal."""
+    der = x509.load_pem_x509_certificate(certificate("r", "r")).public_bytes(Encoding.DER)
+    zero = der.replace(b"\x02\x01\x07", b"\x02\x01\x00", 1)
+    pem = b"-----BEGIN CERTIFICATE-----\n" + encodebytes(zero) + b"-----END CERTIFICATE-----\n"
+    with pytest.raises(Refused, match="its serial number is not positive"):
+        use(pem)
+
+
+def test_a_file_without_a_certificate_is_not_nothing_trusted() -> None:
+    with pytest.raises(Refused, match="no PEM block"):
+        trusted(b"-----BEGIN CERTIFICATE-----")
 
 
 def test_a_policy_requires_and_trusts() -> None:

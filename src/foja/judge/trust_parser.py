@@ -123,7 +123,7 @@ def _add_der(found: Found, kind: str, der: bytes) -> None:
     except Refused:
         raise
     except Exception as error:  # the library raises many types for unreadable bytes
-        raise Refused(f"{what} cannot be read ({error}); give it as PEM") from None
+        raise Refused(f"{what} cannot be used ({error}); give it as PEM, or leave it out") from None
     _add(found, name, der)
 
 
@@ -131,10 +131,9 @@ def _add_der(found: Found, kind: str, der: bytes) -> None:
 
 
 def _field_of_certificate(der: bytes) -> str:
-    from cryptography.x509 import load_der_x509_certificate
+    from foja.proofs.tsa.certificate import certificate
 
-    certificate = load_der_x509_certificate(der)
-    return "roots" if certificate.issuer == certificate.subject else "intermediates"
+    return "roots" if certificate(der).is_self_issued else "intermediates"
 
 
 def _field_of_crl(der: bytes) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,6 +30,7 @@ MAX_BYTES = 16_384
 SMALLEST_RSA, LARGEST_RSA = 2048, 8192
 SMALLEST_CURVE, FAST_CURVE = 224, 384
 EXPONENT_BITS = 32  # a larger exponent makes a check slow
+_PEM = re.compile(rb"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----")
 _SUPPORTED = {
     ExtensionOID.BASIC_CONSTRAINTS,
     ExtensionOID.KEY_USAGE,
@@ -128,10 +131,12 @@ def _file(data: bytes) -> list[Certificate]:
     try:
         if b"-----BEGIN" not in data:
             return [certificate(data)]
-        found = x509.load_pem_x509_certificates(data)
-        return [certificate(each.public_bytes(Encoding.DER)) for each in found]
+        # Block by block: the library would write warnings about the serial numbers of some public roots.
+        if found := [certificate(b64decode(body)) for body in _PEM.findall(data)]:
+            return found
+        raise Malformed("there is no PEM block of one")
     except (ValueError, Malformed) as error:
-        raise Refused(f"not a certificate ({error}); give PEM or DER") from None
+        raise Refused(f"not a certificate ({error}); give PEM or DER, without any other") from None
 
 
 def _crl(data: bytes) -> x509.CertificateRevocationList:
