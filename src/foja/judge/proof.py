@@ -65,8 +65,9 @@ def kind_of(data: bytes, name: str | None = None) -> str | None:
     kinds = [kind for start, kind in _STARTS.items() if data.startswith(start)]
     if data[:SNIFF_BYTES].lstrip().startswith(b"{"):
         kinds += [kind for mark, kind in _JSON.items() if mark in data]
-    kinds += [kind for ending, kind in _NAMES.items() if (name or "").lower().endswith(ending)]
-    return next(iter(kinds), None)
+    if name and not kinds:
+        kinds = [kind for ending, kind in _NAMES.items() if name.lower().endswith(ending)]
+    return kinds[0] if kinds else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ def check_proof(
         found = not_judged(kind or "", error)
     if request.proven and kind == "tsa":
         found = with_time(found, request.proven)
-    return replace(_not_after(found, request.at), name=name)
+    found = _not_after(found, request.at)
+    return found if name is None else replace(found, name=name)
 
 
 def not_judged(evidence: str, error: Exception) -> Finding:
@@ -146,7 +148,8 @@ def _check_tsa(data: bytes, request: ProofRequest) -> Finding:
     from foja.proofs.tsa import judge
 
     terms = terms_of(request.trust, request.at, request.proven, request.budget)
-    terms = replace(terms, nonce=request.nonce)
+    if request.nonce is not None:
+        terms = replace(terms, nonce=request.nonce)
     if is_record(data) or request.group is not None:
         found = judge_record(data, request.sha256, terms, group=request.group, digests=request.digests)
         return found.finding

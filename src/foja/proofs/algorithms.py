@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -53,14 +53,13 @@ def parse_sunset(text: str) -> Sunset:
     return Sunset(found[1], int(found[2]) if found[2] else None, until)
 
 
-def check_algorithms(uses: Iterable[Use], moment: datetime, stated: Sequence[Sunset]) -> tuple[str, ...]:
+def check_algorithms(uses: Collection[Use], moment: datetime, stated: Sequence[Sunset]) -> tuple[str, ...]:
     """Return remarks on what is no longer recommended at a time; raise `Flaw` for what does not count then.
 
     A date that is stated counts. One of the standard is a remark, unless another one is stated in its place.
     """
-    found = sorted(uses)
     for sunset in stated:
-        if sunset.until <= moment and any(use.is_of(sunset) for use in found):
+        if sunset.until <= moment and any(use.is_of(sunset) for use in uses):
             detail = (
                 f"{_say(sunset)} count until {sunset.until:%Y-%m-%d}, and nothing proves that it is older"
             )
@@ -71,7 +70,7 @@ def check_algorithms(uses: Iterable[Use], moment: datetime, stated: Sequence[Sun
         for each in ETSI
         if (each.algorithm, each.bits) not in own
         and each.until <= moment
-        and any(use.is_of(each) for use in found)
+        and any(use.is_of(each) for use in uses)
     )
 
 

@@ -136,7 +136,7 @@ def _check_trust(
 
 def _find_path(
     signer: Certificate, others: Sequence[Certificate], at: datetime, terms: SignerTerms
-) -> Sequence[Certificate]:
+) -> tuple[Certificate, ...]:
     """Return the chain to a root; one that was valid before the time of judgement may have been in use."""
     try:
         return find_path(signer, others, terms.roots, at, PURPOSES)

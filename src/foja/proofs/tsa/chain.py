@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
 
@@ -139,7 +139,8 @@ class _Search:
         self._flaw = self._flaw or flaw
 
 
-def uses_of(chain: Sequence[Certificate], hashes: Iterable[str | None]) -> frozenset[Use]:
+@lru_cache(maxsize=CACHE_ENTRIES)
+def uses_of(chain: tuple[Certificate, ...], hashes: tuple[str | None, ...]) -> frozenset[Use]:
     """Return the algorithms of a signature by these hashes, and of the certificates below its root."""
     below = [each for each in chain if len(chain) == 1 or each is not chain[-1]]
     signed_by = (each.x509.signature_hash_algorithm for each in chain[:-1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -117,8 +117,7 @@ def _check(token: Token, digest: bytes, terms: Terms) -> Checked:
     standing = check_revocation(chain, existence, revocations, at=terms.at, required=required)
     revoked = () if terms.proven else standing.revoked
     remarks = (*_ended(chain, terms), *revoked, *_old_algorithms(token, chain, terms))
-    found = _verified(info, chain, terms, standing.unknown)
-    return Checked(replace(found, remarks=remarks), _stamp(token, chain))
+    return Checked(_verified(info, chain, terms, standing.unknown, remarks), _stamp(token, chain))
 
 
 def _spend(terms: Terms, units: int) -> None:
@@ -134,7 +133,7 @@ def _ended(chain: Sequence[Certificate], terms: Terms) -> Iterator[str]:
             yield f"{OLD_CERTIFICATE} {each.name} ended on {each.not_after:%Y-%m-%d}"
 
 
-def _old_algorithms(token: Token, chain: Sequence[Certificate], terms: Terms) -> tuple[str, ...]:
+def _old_algorithms(token: Token, chain: tuple[Certificate, ...], terms: Terms) -> tuple[str, ...]:
     moment = terms.proven or terms.at
     if moment is None or terms.sunsets is None:
         return ()
@@ -202,7 +201,13 @@ def _check_policy(info: Info, terms: Terms) -> None:
         raise Flaw(Reason.ACCURACY_NOT_ALLOWED, detail, Status.INDETERMINATE)
 
 
-def _verified(info: Info, chain: Sequence[Certificate], terms: Terms, unknown: Sequence[str]) -> Finding:
+def _verified(
+    info: Info,
+    chain: Sequence[Certificate],
+    terms: Terms,
+    unknown: Sequence[str],
+    remarks: tuple[str, ...],
+) -> Finding:
     not_checked = [f"revocation of {name}" for name in unknown]
     if terms.nonce is None:
         not_checked.append("nonce: which one was sent is not known")
@@ -212,8 +217,17 @@ def _verified(info: Info, chain: Sequence[Certificate], terms: Terms, unknown: S
         not_checked.append(LOCAL_NOTICE)
     latest, name = _latest(info), chain[0].name
     detail = f"the token is signed by {name}, under your root {chain[-1].name}"
-    found = Finding(EVIDENCE, Status.VERIFIED, None, detail, latest, name, tuple(not_checked))
-    return replace(found, rests_on=(root_item(chain[-1]),))
+    return Finding(
+        EVIDENCE,
+        Status.VERIFIED,
+        None,
+        detail,
+        latest,
+        name,
+        tuple(not_checked),
+        rests_on=(root_item(chain[-1]),),
+        remarks=remarks,
+    )
 
 
 def _refusal(flaw: Flaw | Malformed) -> Finding:
