@@ -123,7 +123,7 @@ def _add_der(found: Found, kind: str, der: bytes) -> None:
     except Refused:
         raise
     except Exception as error:  # the library raises many types for unreadable bytes
-        raise Refused(f"{what} cannot be used ({error}); give it as PEM, or leave it out") from None
+        raise Refused(f"{what} cannot be used ({error}); give it as PEM, or do without it") from None
     _add(found, name, der)
 
 
