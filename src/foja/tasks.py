@@ -1,4 +1,4 @@
-"""Ends background tasks, also one that loses its cancellation, and runs what may never end apart."""
+"""Ends background tasks, limits waits, and runs what may never end apart."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 AGAIN_SECONDS = 2.0  # longer than a task needs to close what it has open
 Result = TypeVar("Result")
+_left: set[asyncio.Future[Any]] = set()  # what nobody waits for any more, so that it is not collected
 
 
 async def end(tasks: Iterable[asyncio.Future[Any]]) -> None:
@@ -46,6 +47,31 @@ async def to_the_end(work: Awaitable[Result]) -> Result:
         if not task.cancelled():
             task.exception()  # marks it as retrieved
         raise
+
+
+async def within(seconds: float, work: Awaitable[Result]) -> Result:
+    """Return what this returns, or raise `TimeoutError` when the time is over.
+
+    It is cancelled then, and left behind: to end a statement, psycopg waits for the server for ten seconds
+    more, and `asyncio.timeout` waits for psycopg.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait([task], timeout=seconds)
+        if task.done():
+            return await task
+        raise TimeoutError
+    finally:
+        if not task.done():
+            _left.add(task)
+            task.add_done_callback(_forget)
+            task.cancel()
+
+
+def _forget(task: asyncio.Future[Any]) -> None:
+    _left.discard(task)
+    if not task.cancelled():
+        task.exception()  # marks it as retrieved
 
 
 async def run_apart(function: Callable[[], Result]) -> Result:

@@ -1,4 +1,4 @@
-"""Two PostgreSQL servers, one of them a standby that the other waits for, of the programs of the wheel."""
+"""PostgreSQL servers of the programs of the wheel: one, or one and its standby that it waits for."""
 
 from __future__ import annotations
 
@@ -140,25 +140,34 @@ class Pair:
 
 
 @contextmanager
-def running_pair() -> Iterator[Pair]:
-    """Run both servers until the end of the block. They keep nothing."""
-    with tempfile.TemporaryDirectory(prefix="foja-pair-", dir=folder_in_memory()) as folder:
-        programs = binaries()
-        primary, standby = (_server(Path(folder, name), programs) for name in ("primary", "standby"))
-        if primary.account:
+def running_server() -> Iterator[Server]:
+    """Run one server until the end of the block. It keeps nothing."""
+    with tempfile.TemporaryDirectory(prefix="foja-one-", dir=folder_in_memory()) as folder:
+        server = _server(Path(folder, "primary"), binaries())
+        if server.account:
             Path(folder).chmod(0o711)
         trust = ("--username=postgres", "--encoding=UTF8", "--locale=C", "--auth=trust")
-        run_program(primary.account, programs / "initdb", *trust, "--no-sync", f"--pgdata={primary.data}")
+        run_program(server.account, server.programs / "initdb", *trust, "--no-sync", f"--pgdata={server.data}")
         try:
-            primary.start()
+            server.start()
+            yield server
+        finally:
+            server.stop()
+
+
+@contextmanager
+def running_pair() -> Iterator[Pair]:
+    """Run both servers until the end of the block. They keep nothing."""
+    with running_server() as primary:
+        standby = _server(primary.folder.with_name("standby"), primary.programs)
+        try:
             source = (f"--dbname=host={primary.folder} user=postgres", f"--pgdata={standby.data}")
             flags = ("--write-recovery-conf", "--checkpoint=fast", "--no-sync")
-            run_program(standby.account, programs / "pg_basebackup", *source, *flags)
+            run_program(standby.account, standby.programs / "pg_basebackup", *source, *flags)
             standby.start()
             yield Pair(primary, standby)
         finally:
             standby.stop()
-            primary.stop()
 
 
 def _server(folder: Path, programs: Path) -> Server:

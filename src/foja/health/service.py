@@ -19,6 +19,7 @@ from foja.driver.database import Database
 from foja.errors import FojaError, LedgerUnavailable, Unavailable
 from foja.health.model.part import Part, Queued, Record, part_of
 from foja.health.recorder import DATABASE, WRITE_SECONDS, Recorder, Seen
+from foja.tasks import within
 
 TICK_SECONDS = 1.0
 PROBE_SECONDS = 30.0  # a probe may take
@@ -104,10 +105,14 @@ class Health:
         """Return how every part does now. While the database does not answer, as it was read last."""
         await self.write()
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                self._parts = await self._read()
+            self._parts = await within(ANSWER_SECONDS, self._read())
         except (FojaError, TimeoutError) as error:
-            self.report(DATABASE, _outage(error))
+            self.report(DATABASE, outage(error))
+        return self.known
+
+    @property
+    def known(self) -> list[Part]:
+        """How every part did when they were read last; only the database is as it is now."""
         return [self.database, *self._parts]
 
     async def close(self) -> None:
@@ -127,11 +132,10 @@ class Health:
             if not seen and time.monotonic() - self._wrote < WRITE_SECONDS:
                 return
             try:
-                async with asyncio.timeout(ANSWER_SECONDS):
-                    await self._record(seen)
+                await within(ANSWER_SECONDS, self._record(seen))
                 self.report(DATABASE)
             except (FojaError, TimeoutError) as error:
-                self.report(DATABASE, _outage(error))
+                self.report(DATABASE, outage(error))
             self._wrote = time.monotonic()
 
     async def probe(self, name: str) -> None:
@@ -175,15 +179,15 @@ class Health:
         }
         wanted = {name: seconds for name, seconds in every.items() if seconds}
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                rows = await self._writer.rows(
-                    sql.query("claim_probes"),
-                    parts=list(wanted),
-                    seconds=list(wanted.values()),
-                    again=self._seconds,
-                )
+            claimed = self._writer.rows(
+                sql.query("claim_probes"),
+                parts=list(wanted),
+                seconds=list(wanted.values()),
+                again=self._seconds,
+            )
+            rows = await within(ANSWER_SECONDS, claimed)
         except (FojaError, TimeoutError) as error:
-            self.report(DATABASE, _outage(error))
+            self.report(DATABASE, outage(error))
             return []
         return [name for (name,) in rows]
 
@@ -230,7 +234,7 @@ class Health:
         return timedelta(seconds=ALLOWED * every)
 
 
-def _outage(error: Exception) -> Exception:
+def outage(error: FojaError | TimeoutError) -> FojaError:
     """Return an error of the database's answer, or of none within its time, as one of the database."""
     if isinstance(error, TimeoutError):
         return LedgerUnavailable(f"the database does not answer within {ANSWER_SECONDS:g} seconds; try again")

@@ -21,10 +21,11 @@ from foja.health.model.part import Part, State
 from foja.health.recorder import DATABASE
 from foja.health.service import LOG, Health
 from foja.sql.steps import read_steps
+from foja.tasks import within
 
 CACHE_SECONDS = 1.0
 KNOWN_KEY = "installation"  # the first start writes it; a disk that is not mounted lacks it
-PART_SECONDS = 5.0
+PART_SECONDS = 3.0
 SCHEMA: Final = "schema"
 NEEDED: Final = (DATABASE, SCHEMA, LOG, READ)
 
@@ -72,11 +73,16 @@ class Readiness:
                     LOG: self._check_log,
                     READ: self.check_store,
                 }
-                answers = await asyncio.gather(*map(_trouble, asked.values()))
+                answers = await asyncio.gather(*(self._trouble(*each) for each in asked.items()))
                 missing = {name: trouble for name, trouble in zip(asked, answers, strict=True) if trouble}
-                self._ready = Ready(await self._health.read(), missing)
+                known = self._health.known if DATABASE in missing else await self._health.read()
+                self._ready = Ready(known, missing)
                 self._asked = time.monotonic()
             return self._ready
+
+    async def check_database(self) -> None:
+        """Raise unless the database answers soon."""
+        await _soon(self._reader.row(sql.query("clock")))
 
     async def check_schema(self) -> None:
         """Raise unless the schema is that of this version."""
@@ -111,21 +117,26 @@ class Readiness:
         if await self._reader.rows(sql.query("halted_logs")):
             raise NotReady("the log is halted; `foja log` shows why")
 
+    async def _trouble(self, name: str, ask: Callable[[], Awaitable[None]]) -> str | None:
+        """Return why a part cannot be used, in words that everyone may read, or None."""
+        try:
+            await _soon(ask())
+        except FojaError as error:
+            if name == DATABASE and self._health.database.ok:
+                self._health.report(DATABASE, error)
+            if isinstance(error, NotReady):
+                return str(error)
+            return "it does not answer; `foja doctor` says why"  # its message may name servers
+        return None
+
 
 @cache
 def _known_steps() -> list[tuple[int, str]]:
     return [(step.number, step.digest) for step in read_steps()]
 
 
-async def _trouble(ask: Callable[[], Awaitable[None]]) -> str | None:
-    """Return why a part cannot be used, in words that everyone may read, or None."""
+async def _soon(work: Awaitable[object]) -> None:
     try:
-        async with asyncio.timeout(PART_SECONDS):
-            await ask()
+        await within(PART_SECONDS, work)
     except TimeoutError:
-        return f"no answer within {PART_SECONDS:g} seconds"
-    except NotReady as error:
-        return str(error)
-    except FojaError:  # its message may name servers, and everyone may ask
-        return "it does not answer; `foja doctor` says why"
-    return None
+        raise NotReady(f"no answer within {PART_SECONDS:g} seconds") from None

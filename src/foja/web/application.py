@@ -14,6 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from foja import __version__
 from foja.errors import Unavailable
+from foja.health.service import ANSWER_SECONDS, outage
+from foja.tasks import within
 from foja.web.access import login
 from foja.web.access import routes as access
 from foja.web.access.cors import shared
@@ -107,9 +109,9 @@ class LocalNames:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and host_name(HTTPConnection(scope)) not in LOCAL_NAMES:
             try:
-                required = await self._access.required()
-            except Unavailable as error:
-                await problem_of(error)(scope, receive, send)
+                required = await within(ANSWER_SECONDS, self._access.required())
+            except (Unavailable, TimeoutError) as error:
+                await problem_of(outage(error))(scope, receive, send)
                 return
             if not required:
                 await _wrong_host()(scope, receive, send)

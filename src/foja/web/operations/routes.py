@@ -9,9 +9,10 @@ from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from foja import __version__, sql
+from foja import __version__
 from foja.access.model.principal import Scope
 from foja.errors import FojaError
+from foja.health.recorder import DATABASE
 from foja.metrics import BUILD, exposition
 from foja.web.caller import Caller, needs
 from foja.web.context import Context
@@ -35,8 +36,8 @@ def add_operations(web: FastAPI) -> None:
 
 
 async def health(ctx: Context) -> Response:
-    """Return 200 if the database answers."""
-    await ctx.app.database.row(sql.query("installation"))
+    """Return 200 if the database answers, else 503."""
+    await ctx.app.readiness.check_database()
     return JsonAnswer({"status": "ok"})
 
 
@@ -47,7 +48,8 @@ async def ready(request: Request, ctx: Context) -> Response:
     Another part that fails is named, and the status is `degraded`. Operators with a key see its error.
     """
     found = await ctx.app.readiness.check()
-    body = found.document(words=await _is_operator(request, ctx))
+    words = DATABASE not in found.missing and await _is_operator(request, ctx)
+    body = found.document(words=words)
     return JsonAnswer(body, 503 if found.missing else 200)
 
 
