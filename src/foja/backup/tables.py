@@ -18,6 +18,7 @@ from foja.backup import description as d
 from foja.backup.archive import CHUNK, Part
 from foja.driver.database import our_errors
 from foja.errors import Malformed, SetupFailed
+from foja.sql.network import limit_network
 from foja.sql.steps import Step, read_steps
 
 Row = tuple[Any, ...]
@@ -142,7 +143,9 @@ async def writing(url: str) -> AsyncIterator[Transfer]:
 @asynccontextmanager
 async def _transaction(url: str, level: IsolationLevel) -> AsyncIterator[AsyncConnection]:
     with our_errors():
-        async with await AsyncConnection.connect(url, autocommit=True, prepare_threshold=None) as connection:
+        async with await AsyncConnection.connect(
+            limit_network(url), autocommit=True, prepare_threshold=None
+        ) as connection:
             await connection.set_isolation_level(level)
             async with connection.transaction():
                 yield connection

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import select
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -16,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import psycopg
 from psycopg import AsyncConnection, Notify
 from psycopg.abc import PQGen
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import PGconn, Ping
 from psycopg.waiting import Ready, Wait
 
 from foja.sql import query
+from foja.sql.network import limit_network
 
 if TYPE_CHECKING:
     from foja.driver.tenant_statement import TenantStatements
@@ -28,15 +27,6 @@ if TYPE_CHECKING:
 MAX_READS = 64  # in a row, so that other tasks can run
 INTERVAL = 0.1
 ANSWER_SECONDS: Final = 15.0
-# For what a URL does not say. A host that is gone acknowledges nothing, also not on an idle connection.
-# A server that is stopped does; only the limit of an answer finds it.
-NETWORK: Final = {
-    "connect_timeout": 10,
-    "tcp_user_timeout": 15_000,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-}
 Result = TypeVar("Result")
 
 
@@ -93,14 +83,6 @@ class Connection(AsyncConnection[tuple[Any, ...]]):
         except psycopg.Error:
             return False
         return True
-
-
-def limit_network(url: str) -> str:
-    """Return the address with limits for a silent network, unless it or the environment says them."""
-    said = {*conninfo_to_dict(url)}
-    if "PGCONNECT_TIMEOUT" in os.environ:
-        said.add("connect_timeout")
-    return make_conninfo(url, **{name: value for name, value in NETWORK.items() if name not in said})
 
 
 async def is_recovering(url: str) -> bool:

@@ -16,7 +16,7 @@ from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
 
 from foja import errors
-from foja.driver.connection import ANSWER_SECONDS, limit_network
+from foja.driver.connection import ANSWER_SECONDS
 from foja.driver.connection import Connection as Connection
 from foja.driver.encoding import Packed
 from foja.driver.pool import Pool
@@ -24,6 +24,7 @@ from foja.driver.refusals import OnRedis as OnRedis
 from foja.driver.refusals import refusal as refusal
 from foja.driver.tenant_statement import Row, TenantStatements
 from foja.sql import query
+from foja.sql.network import limit_network
 
 LOGIN_REFUSED = re.compile(
     r'authentication failed|no password supplied|no pg_hba\.conf entry|(role|database) ".*" does not exist'
@@ -223,7 +224,7 @@ class Database:
         """
         if await _backend(connection) == connection.info.backend_pid:
             return
-        other = await connect(self.url, self.role)
+        other = await connect(self.url, self.role, answer_seconds=self.answer_seconds)
         try:
             pids = [(await _backend(connection), await _backend(other)) for _ in range(POOLER_PROBES)]
         finally:

@@ -14,6 +14,7 @@ from psycopg import sql as composed
 from foja import sql
 from foja.driver.database import our_errors
 from foja.errors import SetupFailed
+from foja.sql.network import limit_network
 
 PAGE_ROWS = 500
 
@@ -48,7 +49,9 @@ class ForeignTables:
 async def open_foreign(url: str, schema: str) -> AsyncIterator[ForeignTables]:
     """Yield the tables of a schema at this address, as they are now. Nothing can be written."""
     try:
-        connection = await AsyncConnection.connect(url, application_name="foja", options="-c timezone=UTC")
+        connection = await AsyncConnection.connect(
+            limit_network(url), application_name="foja", options="-c timezone=UTC"
+        )
     except psycopg.Error as error:
         raise SetupFailed(f"the database of --from cannot be opened: {str(error).strip()}") from error
     with our_errors():

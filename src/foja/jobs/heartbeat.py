@@ -22,7 +22,7 @@ class Heartbeat:
     """Extends the leases of one worker. `well` is false after two missed beats, until one succeeds."""
 
     def __init__(self, database: Database) -> None:
-        self._url, self._role = database.url, database.role
+        self._database = database
         self._connection: Connection | None = None
         self._watch = Watch("heartbeat")
         self.well = True
@@ -42,7 +42,9 @@ class Heartbeat:
         with our_errors():
             try:
                 if self._connection is None:
-                    self._connection = await connect(self._url, self._role)
+                    self._connection = await connect(
+                        self._database.url, self._database.role, answer_seconds=self._database.answer_seconds
+                    )
                 rows = await self._connection.execute(
                     sql.query("heartbeat_jobs"),
                     {"jobs": [job.id for job in jobs], "tokens": [job.token for job in jobs]},

@@ -17,6 +17,7 @@ from psycopg.rows import class_row
 
 from foja.errors import MigrationFailed
 from foja.sql import query
+from foja.sql.network import limit_network
 from foja.sql.steps import Step, read_steps
 
 # Another process may build an index for minutes; a table is only locked for seconds.
@@ -134,7 +135,9 @@ def _target(known: Sequence[Step], to: int | None) -> int:
 async def session(conn_url: str) -> AsyncIterator[AsyncConnection]:
     """Yield a connection in autocommit mode. Its errors become `MigrationFailed`."""
     try:
-        async with await AsyncConnection.connect(conn_url, autocommit=True, prepare_threshold=None) as conn:
+        async with await AsyncConnection.connect(
+            limit_network(conn_url), autocommit=True, prepare_threshold=None
+        ) as conn:
             await conn.execute(query("act_as_reader"))
             yield conn
     except psycopg.Error as error:

@@ -13,6 +13,7 @@ from foja.cli.doctor.finding import Finding, fail, note, ok, warn
 from foja.cli.doctor.parts import check_parts
 from foja.cli.installation import is_installed
 from foja.driver.address import address
+from foja.driver.connection import ANSWER_SECONDS
 from foja.driver.database import Connection, our_errors
 from foja.embedded.servers import database
 from foja.errors import FojaError
@@ -21,9 +22,9 @@ from foja.observe.logs import read_cosigners, read_logs
 from foja.observe.snapshot import snapshot
 from foja.settings import Settings
 from foja.sql.migrate import status
+from foja.sql.network import limit_network
 
 OLDEST = 150_000  # PostgreSQL 15
-CONNECT_SECONDS = 10
 SMALL_DIFFERENCE = 1.0
 COSIGNERS = "docs/runbooks/cosigner_policy.md"
 
@@ -72,9 +73,8 @@ async def _check_server(url: str, settings: Settings) -> list[Finding]:
 @asynccontextmanager
 async def _connected(url: str) -> AsyncIterator[Connection]:
     with our_errors():
-        async with await Connection.connect(
-            url, autocommit=True, connect_timeout=CONNECT_SECONDS
-        ) as connection:
+        async with await Connection.connect(limit_network(url), autocommit=True) as connection:
+            connection.answer_seconds = ANSWER_SECONDS
             yield connection
 
 

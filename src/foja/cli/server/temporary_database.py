@@ -12,6 +12,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from foja import sql
 from foja.driver.database import our_errors
+from foja.sql.network import limit_network
 
 EMPTY = "template1"
 
@@ -33,6 +34,6 @@ async def _administer(url: str, query: str, **names: str) -> None:
     identifiers = {key: composed.Identifier(name) for key, name in names.items()}
     with our_errors():
         async with await AsyncConnection.connect(
-            make_conninfo(url, dbname="postgres"), autocommit=True
+            limit_network(make_conninfo(url, dbname="postgres")), autocommit=True
         ) as connection:
             await connection.execute(composed.SQL(sql.query(query)).format(**identifiers))

@@ -1,0 +1,26 @@
+"""How long a silent network is waited for, by every connection to PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+# For what a URL does not say. A host that is gone acknowledges nothing, also not on an idle connection.
+# A server that is stopped does; only the limit of an answer finds it.
+NETWORK: Final = {
+    "connect_timeout": 10,
+    "tcp_user_timeout": 15_000,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
+
+
+def limit_network(url: str) -> str:
+    """Return the address with limits for a silent network, unless it or the environment says them."""
+    said = {*conninfo_to_dict(url)}
+    if "PGCONNECT_TIMEOUT" in os.environ:
+        said.add("connect_timeout")
+    return make_conninfo(url, **{name: value for name, value in NETWORK.items() if name not in said})
