@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 
+import foja
 from foja.app import App
+from foja.errors import Unavailable
+from foja.health.model.part import State
 from foja.observe.audit import audit
 from foja.observe.findings import CheckReport
+from tests.database.test_alerts import Recorded
 from tests.database.test_way_back import claim, fail
+from tests.faults.replicated import Server, running_server
+from tests.flow.client import SAY
 from tests.job_domain import ERRAND, RUN, ask, do_well
 
 Admin = psycopg.Connection[Any]
@@ -87,3 +98,96 @@ async def test_two_lost_workers_do_not_end_a_job_of_two_tries(
             admin.execute("update foja.job set lease_until = clock_timestamp() where state = 'running'")
         await app.work(until_idle=True, only=[])
         assert (await app.jobs.list(job_type=RUN))[0].state == "dead"
+
+
+@dataclass
+class FakeClock:
+    """The clock of a server, which runs under faketime."""
+
+    server: Server
+    file: Path
+
+    def set(self, shift: str) -> None:
+        self.file.write_text(f"{shift}\n")
+
+
+@pytest.fixture
+def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeClock]:
+    library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
+    if library is None or shutil.which("faketime") is None:
+        pytest.skip("faketime is not installed")
+    with running_server() as server:
+        server.stop()
+        clock = FakeClock(server, server.folder / "clock")
+        clock.set("+2h")
+        clock.file.chmod(0o644)
+        with monkeypatch.context() as during:
+            during.setenv("LD_PRELOAD", str(library))
+            during.setenv("FAKETIME_TIMESTAMP_FILE", str(clock.file))
+            during.setenv("FAKETIME_NO_CACHE", "1")
+            during.setenv("FAKETIME_DONT_FAKE_MONOTONIC", "1")
+            server.start()
+        yield clock
+
+
+async def until(ask: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(120):
+        while not await ask():
+            await asyncio.sleep(0.2)
+
+
+@pytest.mark.timeout(300)
+async def test_a_server_whose_clock_is_set_back_goes_on_by_itself(clock: FakeClock, tmp_path: Path) -> None:
+    """For two hours no part failed, a dead worker counted as running, notices waited, and a hole as well."""
+    more: dict[str, Any] = {"domains": [ERRAND], "health_seconds": 1.0, "metrics_cache_seconds": 0.0}
+    async with foja.connect(database_url=clock.server.url, home=tmp_path / "home", **more) as app:
+        with psycopg.connect(clock.server.url, autocommit=True) as admin:
+            [stream] = ask(admin)
+            await app.jobs.enqueue(RUN, stream, key="k")
+            await app.work(until_idle=True)
+            conversation = await app.conversations.open()
+            held = await conversation.reserve(1, ttl=3_600)
+            await conversation.append(SAY, {"content": "above the hole"})
+            dead = asyncio.create_task(app.work(only=["run_tsa"]))
+            await until(lambda: _exists(admin, "select from foja.worker"))
+            announced = admin.execute(
+                "select worker_id, name, types, tenant, seen_at from foja.worker"
+            ).fetchone()
+            dead.cancel()
+            await asyncio.gather(dead, return_exceptions=True)
+            assert announced
+            # As after kill -9: it could not take back what it had announced.
+            admin.execute("insert into foja.worker values (%s, %s, %s, %s, %s)", announced)
+            app.health.report("store:write")
+            await app.health.write(everything=True)
+            await app.jobs.pause("run_tsa")
+            app.alerts.channels = [hook := Recorded(away=True)]
+            await app.alerts.evaluate()
+            await app.jobs.resume("run_tsa")
+            clock.set("+0")
+            hook.away = False
+            assert await app.alerts.deliver()
+            assert ("fired", "part_failing", "job:run_tsa") in hook.said
+
+            document = await app.documents.add(b"a contract")
+            await app.documents.protect(document.id)
+            await app.work(until_idle=True, only=["protect_document_v2"])
+            assert "run_tsa" in {each.type for each in await app.jobs.unhandled()}
+            app.health.report("store:write", Unavailable("it is read-only"))
+            await app.health.write(everything=True)
+            [store] = [each for each in await app.health.read() if each.name == "store:write"]
+            assert (store.state, store.error) == (State.FAILING, "it is read-only")
+            app.workers.add(RUN, do_well)
+            await app.work(until_idle=True)
+            [job] = await app.jobs.list(job_type=RUN)
+            assert job.state == "succeeded"
+            row = admin.execute(
+                "select extract(epoch from deadline - clock_timestamp()) from foja.slot where state = 'open'"
+            ).fetchone()
+            assert row
+            assert row[0] <= 3_600
+            await held.fill(held.seqs[0], SAY, {"content": "it is filled"})
+
+
+async def _exists(admin: Admin, statement: Any) -> bool:
+    return bool(admin.execute(statement).fetchall())

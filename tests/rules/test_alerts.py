@@ -66,6 +66,15 @@ def test_an_alert_fires_once_after_its_time_and_clears_once() -> None:
     assert states == []
 
 
+def test_an_alert_fires_in_time_after_the_clock_was_set_back() -> None:
+    """It waited for as long as the clock had been ahead, and longer."""
+    states, _ = evaluate([], {LAG: 61.0}, ALERTS, set(), after(7_200))
+    states, changes = evaluate(states, {LAG: 61.0}, ALERTS, set(), after(0))
+    assert changes == []
+    _, [fired] = evaluate(states, {LAG: 61.0}, ALERTS, set(), after(60))
+    assert (fired.alert, fired.event) == ("log_lag", "fired")
+
+
 def test_a_condition_that_ends_early_says_nothing() -> None:
     states, changes = evaluate([], {LAG: 61.0}, ALERTS, (), after(0))
     assert (changes, states[0].fired_at) == ([], None)

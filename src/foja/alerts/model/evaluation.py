@@ -86,7 +86,9 @@ def evaluate(
 def _state(
     series: Series, value: float, before: AlertState | None, alert: Alert, now: datetime
 ) -> AlertState:
-    state = replace(before, value=value) if before else AlertState(*series, value, now, None)
+    state = AlertState(*series, value, now, None)
+    if before:  # its time may be of a clock that was ahead
+        state = replace(before, value=value, since=min(before.since, now))
     if state.fired_at is None and now - state.since >= timedelta(seconds=alert.seconds):
         return replace(state, fired_at=now)
     return state

@@ -15,9 +15,15 @@ select alert, count(*) from foja.alert_state where fired_at is not null group by
 select foja.record_alerts_v1(%(version)s, %(states)s::jsonb, %(notices)s::jsonb);
 
 -- name: due_notices
--- Notices that did not reach every channel and are to be tried now, oldest first.
+-- Notices that did not reach every channel and are to be tried now, oldest first. None waits for more than an hour,
+-- unless its time is of a clock that was ahead.
 select notice_id, alert, label, event, value, at, channels, tries from foja.alert_notice
-where channels <> '{}' and next_try <= clock_timestamp() order by at, notice_id limit %(limit)s;
+where channels <> '{}' and next_try not between clock_timestamp() and clock_timestamp() + interval '65 minutes' order by at, notice_id limit %(limit)s;
+
+-- name: waiting_notices
+-- Notices that a channel did not take so far, oldest first.
+select notice_id, alert, label, event, value, at, array[%(channel)s::text], tries from foja.alert_notice
+where channels @> array[%(channel)s::text] and last_error is not null order by at, notice_id limit %(limit)s;
 
 -- name: recent_notices
 -- The newest notices.

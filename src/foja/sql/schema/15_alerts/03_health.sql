@@ -22,6 +22,12 @@ declare
     at timestamptz := clock_timestamp();
 begin
     perform set_config('synchronous_commit', 'off', true);  -- what a crash forgets is seen again
+    -- Written by a clock that was ahead: until then nothing could fail, and nothing would be probed.
+    update foja.health h set worked_at = case when h.worked_at <= at then h.worked_at end,
+        failed_at = case when h.failed_at <= at then h.failed_at end,
+        failing_since = case when h.failing_since > at then at else h.failing_since end,
+        probed_at = null
+    where greatest(h.worked_at, h.failed_at, h.failing_since, h.probed_at) > at + interval '1 minute';
     -- Also without anything to tell: that this write was made says that the database takes writes.
     insert into foja.health as h (part, worked_at) values ('database', at)
     on conflict (part) do update set worked_at = at;

@@ -166,8 +166,9 @@ begin
     return coalesce(cardinality(sleepers), 0);
 end $$;
 
--- Correct run times and leases that were written while the clock was ahead, which was set back since: what waits for
--- them would wait too long. Return how many. It reads two megabytes of the jobs at a time, others every second.
+-- Correct run times, leases and deadlines of slots that were written while the clock was ahead, which was set back since:
+-- what waits for them would wait too long. Return how many. A slot has an hour at most. Of the jobs it reads two
+-- megabytes at a time, others every second.
 create function foja.correct_times_v1() returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 set enable_seqscan = off as $$
@@ -178,8 +179,15 @@ declare
     moment timestamptz := clock_timestamp();
     latest timestamptz := moment + interval '5 minutes';
     corrected bigint;
+    slots bigint;
 begin
     perform foja.check_source('sweeper');
+    with ahead as materialized (
+        select s.entity_id, s.seq from foja.slot s where s.state = 'open' and s.deadline > latest + interval '1 hour'
+        for no key update of s skip locked
+    )
+    update foja.slot s set deadline = moment + interval '1 hour' from ahead a where s.entity_id = a.entity_id and s.seq = a.seq;
+    get diagnostics slots = row_count;
     with ahead as materialized (
         select j.job_id, t.lease from foja.job j join foja.job_type t on t.type = j.type
         where j.ctid >= format('(%s,0)', page)::tid and j.ctid < format('(%s,0)', page + part)::tid
@@ -193,7 +201,7 @@ begin
             then moment + greatest(j.run_at - j.created_at, interval '0') else moment end
     from ahead a where j.job_id = a.job_id;
     get diagnostics corrected = row_count;
-    return corrected;
+    return corrected + slots;
 end $$;
 
 -- Close jobs whose lease expired and that have no tries left, and append the `on_death` events of cancelled jobs;

@@ -37,7 +37,9 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     with living as materialized (
         select u.type, bool_or(w.tenant is null) as for_all, array_agg(w.tenant) as tenants
         from foja.worker w cross join unnest(w.types) u(type)
-        where w.seen_at > clock_timestamp() - make_interval(secs => p_living) group by u.type
+        where w.seen_at > clock_timestamp() - make_interval(secs => p_living)
+            and w.seen_at < clock_timestamp() + make_interval(secs => p_living)  -- not of a clock that was ahead
+        group by u.type
     )
     select t.type, sum(waiting.jobs)::bigint, min(waiting.ready_at)
     from foja.job_type t left join living l on l.type = t.type cross join generate_series(0, 2) rank
