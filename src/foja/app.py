@@ -316,6 +316,7 @@ class App(TenantApp):
         self._chores += [partial(sweep, self.sweeper) for sweep in sweeps]
         specs = [*document.workers, *conversation.workers, *image.workers, *thread.workers, *own.workers]
         specs += webhook.workers
+        self.health.add_jobs(spec.type for spec in specs)
         self.workers = Workers(
             self.settings, self._notifier, self._open, specs, self._domains, self.health.report
         )

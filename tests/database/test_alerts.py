@@ -27,14 +27,27 @@ class Recorded:
     """A channel that keeps what it gets, and refuses as often as it is told to."""
 
     name: str = "recorded"
+    part: str = "alert_webhook"
     refuse: int = 0
+    away: bool = False
     got: list[Notice] = field(default_factory=list)
+    reports: list[Exception | None] = field(default_factory=list)
+
+    def report(self, error: Exception | None) -> None:
+        self.reports.append(error)
 
     async def send(self, notice: Notice) -> None:
-        if self.refuse:
-            self.refuse -= 1
-            raise Unavailable("the channel is away")
+        if self.refuse or self.away:
+            self.refuse -= not self.away
+            error = Unavailable("the channel is away")
+            self.report(error)
+            raise error
         self.got.append(notice)
+        self.report(None)
+
+    async def reach(self) -> None:
+        if self.away:
+            raise Unavailable("the channel is away")
 
     @property
     def said(self) -> list[tuple[str, str, str]]:
@@ -157,6 +170,43 @@ async def test_a_notice_is_given_up_after_many_tries(
         [],
         "the channel is away",
     )
+
+
+async def test_a_probe_sends_what_waits_once_the_channel_can_be_reached_again(
+    alerts: Alerting, channel: Recorded, admin: Admin
+) -> None:
+    """An hour could pass until the next try, and until then nobody knew whether it worked."""
+    await alerts.probe(channel)
+    assert channel.reports == [None]
+    channel.away = True
+    halt(admin)
+    await alerts.evaluate()
+    await alerts.deliver()
+    with pytest.raises(Unavailable):
+        await alerts.probe(channel)
+    channel.away = False
+    await alerts.probe(channel)
+    assert channel.said == [("fired", "log_halted", "")]
+    assert channel.reports[-1] is None
+    await alerts.probe(channel)
+    assert len(channel.got) == 1
+
+
+async def test_a_channel_that_refuses_is_not_calm_because_it_can_be_reached(
+    alerts: Alerting, channel: Recorded, admin: Admin
+) -> None:
+    """And a receiver that is slow does not get the same notice with each probe."""
+    channel.refuse = 1
+    halt(admin)
+    await alerts.evaluate()
+    await alerts.deliver()
+    for _ in range(3):
+        await alerts.probe(channel)
+    assert [str(each) for each in channel.reports] == ["the channel is away"]
+    assert channel.got == []
+    admin.execute("update foja.alert_notice set next_try = clock_timestamp()")
+    await alerts.deliver()
+    assert channel.reports[-1] is None
 
 
 async def test_an_alert_whose_metrics_cannot_be_read_keeps_its_state(

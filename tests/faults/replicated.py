@@ -147,7 +147,9 @@ def running_server() -> Iterator[Server]:
         if server.account:
             Path(folder).chmod(0o711)
         trust = ("--username=postgres", "--encoding=UTF8", "--locale=C", "--auth=trust")
-        run_program(server.account, server.programs / "initdb", *trust, "--no-sync", f"--pgdata={server.data}")
+        run_program(
+            server.account, server.programs / "initdb", *trust, "--no-sync", f"--pgdata={server.data}"
+        )
         try:
             server.start()
             yield server

@@ -12,7 +12,6 @@ import httpx
 import pytest
 
 import foja
-from foja.app import App
 from foja.observe.readiness import CACHE_SECONDS
 from tests.faults.replicated import Server, running_server
 from tests.flow.client import served
@@ -38,7 +37,6 @@ async def until_ready(client: httpx.AsyncClient) -> None:
     async with asyncio.timeout(60):
         while (await client.get("/readyz")).status_code != 200:
             await asyncio.sleep(0.2)
-
 
 
 @pytest.mark.timeout(300)

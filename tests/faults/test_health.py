@@ -31,8 +31,10 @@ from foja.images.decoder.pool import Decoders
 from foja.images.decoder.process import Bounds
 from foja.observe import readiness
 from tests.counterparties.ports import free_port
+from tests.counterparties.receiver import Receiver, running_receiver
 from tests.counterparties.s3 import BUCKET, running_s3
-from tests.flow.client import served
+from tests.flow.anchored_world import running_world
+from tests.flow.client import SAY, served
 from tests.flow.cut_relay import cut_relay
 from tests.flow.small_disk import small_disk
 from tests.redis_server import RedisServer
@@ -48,7 +50,20 @@ QUICK = {
     "metrics_cache_seconds": 0.0,
 }
 BY_ALERT = {"log_halted": "log"}  # alerts without a label
-KINDS = "database|schema|log|job|authority|network|store|redis|decoder|webhooks|mail"
+KINDS = "database|schema|log|job|authority|network|store|redis|decoder|webhooks|mail|alert_webhook"
+
+
+class AlertHook:
+    """What takes the notices of the alerts; it may be closed, and opened again at the same address."""
+
+    def __init__(self) -> None:
+        self.receiver, self.port = Receiver(), free_port()
+
+    async def open(self) -> None:
+        self._server = await asyncio.start_server(self.receiver._serve, "127.0.0.1", self.port)
+
+    def close(self) -> None:
+        self._server.close()
 
 
 @dataclass
@@ -62,6 +77,8 @@ class Scene:
     tsa: TsaServer | None = None
     redis: RedisServer | None = None
     mail: Controller | None = None
+    hook: AlertHook | None = None
+    receiver: Receiver | None = None
     disk: Path | None = None
 
     async def overview(self) -> int:
@@ -263,11 +280,50 @@ async def mail_server_gone(scene: Scene) -> AsyncIterator[str]:
     scene.mail.start()
 
 
+@contextlib.asynccontextmanager
+async def alert_webhook_gone(scene: Scene) -> AsyncIterator[str]:
+    """Doctor said "told by webhook, mail" while both refused connections."""
+    assert scene.hook
+    scene.hook.close()
+    yield "alert_webhook"
+    await scene.hook.open()
+
+
+@contextlib.asynccontextmanager
+async def receiver_refusing(scene: Scene) -> AsyncIterator[str]:
+    """A receiver of a webhook answers 500; after its repair the next event gets through."""
+    assert scene.receiver
+    scene.receiver.always(500)
+    await (await scene.app.conversations.open()).append(SAY, {"content": "hi"})
+    yield "webhooks"
+    scene.receiver.always(204)
+    await (await scene.app.conversations.open()).append(SAY, {"content": "again"})
+
+
+@contextlib.asynccontextmanager
+async def another_schema(scene: Scene) -> AsyncIterator[str]:
+    [(digest,)] = scene.admin.execute("select digest from foja.migration where number = 2").fetchall()
+    scene.admin.execute("update foja.migration set digest = 'another' where number = 2")
+    yield "schema"
+    scene.admin.execute("update foja.migration set digest = %s where number = 2", [digest])
+
+
+@contextlib.asynccontextmanager
+async def authority_answers_rubbish(scene: Scene) -> AsyncIterator[str]:
+    assert scene.tsa
+    scene.tsa.behave("garbage")
+    yield f"authority:{scene.tsa.url}"
+    page = html.unescape((await scene.client.get("/?lang=es")).text)
+    assert "→ Su respuesta no vale: corrija" in page  # it was said to be unreachable
+    scene.tsa.behave("honest")
+
+
 # Each round breaks parts that do not need each other: exactly those turn red, and nothing else.
 ROUNDS: list[list[Break]] = [
     [decoder_dying, authority_unreachable, redis_gone, paused_type, mail_server_gone],
     [authority_slow, store_full, halted_log],
-    [no_worker, store_read_only],
+    [no_worker, store_read_only, alert_webhook_gone],
+    [another_schema, receiver_refusing, authority_answers_rubbish],
 ]
 
 
@@ -282,6 +338,8 @@ async def test_all_five_name_the_part_that_breaks_and_are_calm_after_its_repair(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(readiness, "CACHE_SECONDS", 0)
+    hook = AlertHook()
+    await hook.open()
     with running_tsa() as tsa:
         roots = tmp_path / "roots.pem"
         roots.write_bytes(tsa.root)
@@ -293,9 +351,17 @@ async def test_all_five_name_the_part_that_breaks_and_are_calm_after_its_repair(
             "tsa_timeout_seconds": 1.0,
             "smtp_url": f"smtp://127.0.0.1:{mail.port}",
             "alert_mail_to": "oncall@example.org",
+            "alert_webhook_url": f"http://127.0.0.1:{hook.port}/hook",
+            "webhook_networks": "127.0.0.0/8",
         }
-        async with open_app(**settings) as app, running(app, admin) as scene:
+        async with (
+            running_receiver() as receiver,
+            open_app(**settings) as app,
+            running(app, admin) as scene,
+        ):
             scene.tsa, scene.redis, scene.mail, scene.disk = tsa, redis, mail, disk
+            scene.hook, scene.receiver = hook, receiver
+            await app.webhooks.create(receiver.url(), [SAY])
             await scene.agree()
             for faults in ROUNDS:
                 async with contextlib.AsyncExitStack() as broken:
@@ -303,6 +369,8 @@ async def test_all_five_name_the_part_that_breaks_and_are_calm_after_its_repair(
                 await scene.agree()
             assert scene.mail
             scene.mail.stop()
+            hook.close()
+            assert {"fired", "cleared"} == {each.message["event"] for each in hook.receiver.received}
 
 
 @pytest.mark.timeout(300)
@@ -354,3 +422,32 @@ async def test_a_database_that_is_gone_is_named_from_memory(
         assert re.search(r"Database.*Since .*→", html.unescape(page.text), re.DOTALL)
         way.symlink_to(place)
         await scene.agree()
+
+
+@pytest.mark.timeout(600)
+async def test_networks_that_are_gone_are_named(
+    open_app: Callable[..., App], admin: Admin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Real counterparties behind relays: each is red alone, and the parts of other networks stay calm."""
+    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0)
+    with running_world(tmp_path) as world:
+        ways = {
+            "network:polygon": ("polygon_rpc_url", world.chain.url),
+            "network:bitcoin": ("bitcoin_rpc_url", world.bitcoin.url),
+            "network:rekor": ("rekor_url", world.log.url),
+        }
+        async with contextlib.AsyncExitStack() as stack:
+            relays, settings = {}, world.settings
+            for part, (name, url) in ways.items():
+                address, relays[part] = await stack.enter_async_context(cut_relay(url))
+                user, at, _ = urlsplit(url).netloc.rpartition("@")
+                settings[name] = address.replace("//", f"//{user}{at}")
+            app = await stack.enter_async_context(open_app(**QUICK, **settings))
+            scene = await stack.enter_async_context(running(app, admin))
+            await scene.agree()
+            for part, relay in relays.items():
+                relay.away = True
+                relay.cut()
+                await scene.agree(part)
+                relay.away = False
+                await scene.agree()

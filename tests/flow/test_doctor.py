@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import stat
 import struct
 import subprocess
@@ -16,9 +17,11 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from foja.cli.doctor.finding import shown_space
 from foja.embedded.postgres import binaries
 from tests.counterparties.ports import free_port
 from tests.flow.command import CommandResult, Run
+from tests.tsa_server import running_tsa
 
 Admin = psycopg.Connection[Any]
 
@@ -126,6 +129,52 @@ def test_offline_asks_no_other_server(run: Run, monkeypatch: pytest.MonkeyPatch)
     assert asked["polygon"][0] == "fail"
 
 
+def test_alerts_that_reach_no_one_are_a_failure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was `ok`, "told by webhook, mail", while both refused connections."""
+    monkeypatch.setenv("FOJA_ALERT_WEBHOOK_URL", f"http://127.0.0.1:{free_port()}/secret-path")
+    monkeypatch.setenv("FOJA_ALERT_MAIL_TO", "oncall@example.org")
+    monkeypatch.setenv("FOJA_SMTP_URL", f"smtp://127.0.0.1:{free_port()}")
+    result = run("doctor", "--json")
+    found = findings(result)
+    assert {found[name][0] for name in ("alert_webhook", "mail", "alerts")} == {"fail"}
+    assert found["alerts"][1].endswith("told by no channel; nothing is delivered by webhook, mail")
+    assert "secret-path" not in result.out + run("doctor").out
+    with socket.create_server(("127.0.0.1", 0)) as hook:
+        monkeypatch.setenv("FOJA_ALERT_WEBHOOK_URL", f"http://127.0.0.1:{hook.getsockname()[1]}/x")
+        found = findings(run("doctor", "--json"))
+    assert (found["alert_webhook"][0], found["mail"][0], found["alerts"][0]) == ("ok", "fail", "warn")
+    assert found["alerts"][1].endswith("told by webhook; nothing is delivered by mail")
+
+
+def test_an_authority_that_answers_rubbish_is_not_unreachable(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The advice was to look whether it can be reached."""
+    with running_tsa() as tsa:
+        roots = tmp_path / "roots.pem"
+        roots.write_bytes(tsa.root)
+        monkeypatch.setenv("FOJA_TSA_URLS", tsa.url)
+        monkeypatch.setenv("FOJA_TSA_ROOTS", str(roots))
+        for way, advice in (
+            ("garbage", "its answer does not count"),
+            ("untrusted", "its answer does not count"),
+            ("busy", "it refuses"),
+            ("hang up", "look whether FOJA_TSA_URLS can be reached from here"),
+        ):
+            tsa.behave(way)
+            [asked] = [
+                each for each in run("doctor", "--json").document["findings"] if each["name"] == "timestamps"
+            ]
+            assert asked["status"] == "fail"
+            assert asked["advice"].startswith(advice), way
+
+
+def test_what_is_not_configured_is_not_called_untried(run: Run) -> None:
+    """17 "parts" were not tried lately, most of them job types of networks that nobody had set up."""
+    assert run("chat", "say", "00000000-0000-7000-8000-000000000001", "hello").code == 0
+    assert not any(name in run("doctor").out for name in ("job:", "polygon:", "network:"))
+
+
 def test_secrets_are_masked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOJA_POLYGON_PRIVATE_KEY", "11" * 32)
     monkeypatch.setenv("FOJA_ALERT_WEBHOOK_URL", "https://chat.example/hooks/very-secret-path")
@@ -135,6 +184,9 @@ def test_secrets_are_masked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings["FOJA_POLYGON_PRIVATE_KEY"] == "***"
     assert settings["FOJA_ALERT_WEBHOOK_URL"] == "https://chat.example/…"
     assert settings["FOJA_STORAGE_URL"] == "s3://bucket/…"
+    monkeypatch.setenv("FOJA_STORAGE_URL", "file:///srv/foja/store")  # it was ***, and holds no secret
+    plain = run("doctor", "--offline", "--json").document["settings"]
+    assert plain["FOJA_STORAGE_URL"] == "file:///srv/foja/store"
     for secret in ("1111", "very-secret-path", "hunter2"):
         assert secret not in shown.out + shown.err
 
@@ -189,3 +241,10 @@ def test_the_login_of_the_guide_works_and_is_told_that_others_may_connect(
     [advice] = [each["advice"] for each in result.document["findings"] if each["name"] == "logins"]
     admin.execute(advice)
     assert "logins" not in findings(run("doctor", "--offline", "--json", "--database-url", documented))
+
+
+def test_space_is_shown_in_a_unit_that_fits() -> None:
+    """A small store had "0.0 of 0.0 GiB"."""
+    assert shown_space(3 << 30, 10 << 30) == "3.0 of 10.0 GiB"
+    assert shown_space(1 << 20, 8 << 20) == "1.0 of 8.0 MiB"
+    assert shown_space(512, 8 << 10) == "0.5 of 8.0 KiB"

@@ -87,6 +87,16 @@ async def test_a_database_that_is_gone_is_named(client: httpx.AsyncClient, app: 
     assert (code, failed) == (503, {"database", "schema", "log"})
 
 
+async def test_networks_that_are_not_set_up_are_no_parts(client: httpx.AsyncClient) -> None:
+    """Job types of networks that nobody had set up counted as untried."""
+    text = (await client.get("/metrics")).text
+    untried = set(re.findall(r'foja_health_untried\{kind="\w+",part="([^"]+)"\}', text))
+    assert {"job:run_tsa", "database", "store"} <= untried
+    assert not any(name in part for part in untried for name in ("polygon", "bitcoin", "rekor"))
+    named = (await client.get("/readyz")).json()["parts"]
+    assert untried == named.keys()
+
+
 async def test_requests_are_counted_by_template(client: httpx.AsyncClient) -> None:
     ids = [uuid4() for _ in range(3)]
     for each in ids:

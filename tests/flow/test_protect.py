@@ -289,6 +289,23 @@ def test_without_waiting_a_worker_is_needed(run: Run, tmp_path: Path) -> None:
     assert "It is final" in run("explain", path).out
 
 
+def test_while_a_worker_runs_none_has_to_be_started(
+    run: Run, spawn: Callable[..., Process], tmp_path: Path, admin: Admin
+) -> None:
+    """It said "run `foja worker`" beside a worker that ran."""
+    path = tmp_path / "a.txt"
+    path.write_text("a")
+    assert run("jobs", "pause", "run_tsa").code == 0  # the document still waits when the command ends
+    spawn("worker")
+    deadline = time.monotonic() + 60
+    while not admin.execute("select from foja.worker").fetchall():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    ran = run("protect", path, "--hash-only")
+    assert "1 wait for the worker that runs: `foja status` shows how far it is" in ran.lines
+    assert "foja worker" not in ran.out
+
+
 def test_status_shows_the_list_and_one_document(run: Run, folder: Path) -> None:
     run("protect", folder, "--wait")
     listed = run("status", "--limit", "3")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 
 import pytest
 
@@ -35,6 +36,33 @@ async def test_a_task_that_loses_its_cancellation_is_cancelled_again() -> None:
     async with asyncio.timeout(60):
         await tasks.end(running)
     assert all(task.done() for task in running)
+
+
+async def test_a_wait_with_a_limit_leaves_behind_what_does_not_end(caplog: pytest.LogCaptureFixture) -> None:
+    """`asyncio.timeout` waits for the end of what it cancels, however long that takes."""
+    ended = asyncio.Event()
+
+    async def stubborn() -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            await ended.wait()
+            raise RuntimeError("nobody asks for this error")
+
+    async with asyncio.timeout(60):
+        with pytest.raises(TimeoutError):
+            await tasks.within(0.01, stubborn())
+    [left] = tasks._left
+    ended.set()
+    await asyncio.wait([left])
+    await asyncio.sleep(0)
+    assert not tasks._left
+    del left
+    gc.collect()
+    assert caplog.records == []
+    assert await tasks.within(60, asyncio.sleep(0, "done")) == "done"
+    with pytest.raises(RuntimeError):
+        await tasks.within(60, fail())
 
 
 async def test_there_may_be_nothing_to_end() -> None:

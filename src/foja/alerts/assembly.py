@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Final
 from uuid import UUID
 
 from foja.alerts.balances import Balances
-from foja.alerts.channels import Mail, open_channels
+from foja.alerts.channels import open_channels
 from foja.alerts.model.alert import read_limits
 from foja.alerts.model.table import ALERTS
 from foja.alerts.service import Alerting
@@ -20,7 +19,6 @@ from foja.observe.metrics.scrape import Scrape
 from foja.settings import Settings
 
 RUNBOOKS = "docs/runbooks/"
-MAIL: Final = "mail"
 
 
 def open_alerts(
@@ -32,11 +30,8 @@ def open_alerts(
     health: Health,
 ) -> Alerting:
     """Return the alerts of an installation, with the limits and channels of the settings."""
-    channels = open_channels(settings, partial(health.report, MAIL))
-    for each in channels:
-        if isinstance(each, Mail):
-            health.add({MAIL: Probe(each.probe, foreign=True)})
-    return Alerting(
+    channels = open_channels(settings, health.report)
+    alerting = Alerting(
         operator,
         scrape,
         limits_of(settings),
@@ -46,6 +41,10 @@ def open_alerts(
         seconds=settings.alert_seconds,
         before=Balances(operator, networks).note,
     )
+    health.add(
+        {each.part: Probe(partial(alerting.probe, each), foreign=True, reports=True) for each in channels}
+    )
+    return alerting
 
 
 def limits_of(settings: Settings) -> dict[str, float | None]:

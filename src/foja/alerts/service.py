@@ -23,7 +23,7 @@ from foja.alerts.model.notice import Notice
 from foja.alerts.model.table import ALERTS
 from foja.alerts.outage import Outage
 from foja.driver.database import Database
-from foja.errors import FojaError, LedgerUnavailable
+from foja.errors import FojaError, LedgerUnavailable, Unavailable
 from foja.faults import Watch
 from foja.metrics import samples
 from foja.observe.metrics.scrape import Scrape
@@ -88,6 +88,7 @@ class Alerting:
         self._database, self._scrape, self.limits, self.channels = database, scrape, limits, channels
         self._installation, self.runbooks, self.seconds = str(installation), runbooks, seconds
         self._before, self._watch = before, Watch("alerts", rare=True)
+        self._lost = set[str]()  # channels that could not be reached when they were probed last
         self._outage = Outage(channels, ALERTS[DOWN].seconds, self._down)
 
     async def run(self) -> None:
@@ -140,13 +141,25 @@ class Alerting:
 
     async def deliver(self) -> int:
         """Send the notices that are due; return how many reached a channel."""
-        rows = await self._database.rows(sql.query("due_notices"), limit=MAX_SENT)
-        sent = 0
-        for notice_id, alert, label, event, value, at, names, tries in rows:
-            if alert in ALERTS:
-                notice = self.notice(notice_id, event, alert, label, value, at)
-                sent += await self._send(notice, names, tries)
-        return sent
+        return await self._send_all(await self._database.rows(sql.query("due_notices"), limit=MAX_SENT))
+
+    async def probe(self, channel: Channel) -> None:
+        """Reach a channel and report how it does. If a notice waits for it, only sending that can tell.
+
+        What waits is sent at once if the channel could not be reached before, else when it is due: a channel
+        that is slow would get it again and again.
+        """
+        try:
+            await channel.reach()
+        except Unavailable:
+            self._lost.add(channel.name)
+            raise
+        rows = await self._database.rows(sql.query("waiting_notices"), channel=channel.name, limit=MAX_SENT)
+        if not rows:
+            channel.report(None)
+        elif channel.name in self._lost:
+            await self._send_all(rows)
+        self._lost.discard(channel.name)
 
     async def views(self) -> Sequence[AlertView]:
         """Return every alert with its value now. Nothing is recorded."""
@@ -183,6 +196,14 @@ class Alerting:
         limit = self.limits[name]
         alert = ALERTS[name]
         return Notice(notice_id, told, alert, label, value, limit, at, self._installation, self.runbooks)
+
+    async def _send_all(self, rows: Sequence[tuple[Any, ...]]) -> int:
+        sent = 0
+        for notice_id, alert, label, event, value, at, names, tries in rows:
+            if alert in ALERTS:
+                notice = self.notice(notice_id, event, alert, label, value, at)
+                sent += await self._send(notice, names, tries)
+        return sent
 
     async def _send(self, notice: Notice, names: Sequence[str], tries: int) -> int:
         """Send a notice to the channels that it did not reach and that are still set."""

@@ -5,24 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Final
 
 from foja.anchors.network import Network
 from foja.proofs.tsa import Terms
 from foja.settings import Settings
+
+POLYGON: Final = "polygon"
+BITCOIN: Final = "bitcoin"
+REKOR: Final = "rekor"
 
 
 def open_networks(
     settings: Settings, stamp: Callable[[bytes], Awaitable[bytes]], timestamps: Terms
 ) -> Mapping[str, Network]:
     """Return each network that the settings name. `stamp` returns a token over a digest."""
-    networks: list[Network] = []
-    if settings.polygon_rpc_url:
-        networks.append(_polygon(settings))
-    if settings.ots_calendars:
-        networks.append(_bitcoin(settings))
-    if settings.rekor_url and settings.rekor_key:
-        networks.append(_rekor(settings, stamp, timestamps))
-    return {network.name: network for network in networks}
+    opened: dict[str, Callable[[], Network]] = {
+        POLYGON: lambda: _polygon(settings),
+        BITCOIN: lambda: _bitcoin(settings),
+        REKOR: lambda: _rekor(settings, stamp, timestamps),
+    }
+    return {name: opened[name]() for name in names_of(settings)}
+
+
+def names_of(settings: Settings) -> list[str]:
+    """Return the names of the networks that the settings name."""
+    named = {
+        POLYGON: settings.polygon_rpc_url,
+        BITCOIN: settings.ots_calendars,
+        REKOR: settings.rekor_url and settings.rekor_key,
+    }
+    return [name for name, value in named.items() if value]
 
 
 def _polygon(settings: Settings) -> Network:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeAlias
@@ -74,6 +74,7 @@ class Health:
         self._seconds, self._remote_seconds = seconds, remote_seconds
         self._recorder = Recorder(min(seconds, 30.0) / ALLOWED)
         self._probes: dict[str, Probe] = {}
+        self._jobs = set[str]()
         self._parts: list[Part] = []
         self._wrote, self._lock = float("-inf"), asyncio.Lock()
 
@@ -84,6 +85,10 @@ class Health:
     def add(self, probes: Mapping[str, Probe]) -> None:
         """Name parts that this installation has, with how each is probed."""
         self._probes |= probes
+
+    def add_jobs(self, types: Iterable[str]) -> None:
+        """Name the job types of this installation; of another one something has to be known to be shown."""
+        self._jobs |= {f"job:{each}" for each in types}
 
     async def run(self) -> None:
         """Write what was seen and probe what was not tried, for ever. No error ends it."""
@@ -195,12 +200,11 @@ class Health:
         rows = [Record(*row) for row in await self._reader.rows(sql.query("health_records"))]
         records = {record.part: record for record in rows}
         [(now, halted, receivers, failing_since)] = await self._reader.rows(sql.query("health_facts"))
-        queued = await self._queues()
-        kinds = {name.partition(":")[0] for name in self._probes}
-        others = (
-            name for name in records if name.partition(":")[0] not in {*kinds, "job", DATABASE, WEBHOOKS}
-        )
-        names = [*self._probes, *others, *queued]
+        queues = await self._queues()
+        queued = {
+            name: each for name, each in queues.items() if name in self._jobs or name in records or each.known
+        }
+        names = [*self._probes, *self._others(records.values(), now), *queued]
         if halted:
             self.report(LOG, Unavailable(f"the log is halted: {halted}"))
             before = records.get(LOG, Record(LOG))
@@ -213,6 +217,16 @@ class Health:
                 WEBHOOKS, before.worked_at, before.failed_at, failing_since, before.code, before.error
             )
         return [self._part(records.get(name, Record(name)), now, queued.get(name)) for name in names]
+
+    def _others(self, records: Iterable[Record], now: datetime) -> Iterator[str]:
+        """Yield the parts that only other processes have. One that was removed is not tried any more."""
+        kinds = {name.partition(":")[0] for name in self._probes}
+        for record in records:
+            if record.part.partition(":")[0] in {*kinds, "job", DATABASE, WEBHOOKS}:
+                continue
+            tried = record.tried_at and now - record.tried_at < self._allowed(Probe(foreign=True))
+            if tried or not self._probes:  # a process that has no part itself shows all
+                yield record.part
 
     async def _queues(self) -> dict[str, Queued]:
         waiting = {each.type: each for each in await self._unhandled()}

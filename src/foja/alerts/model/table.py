@@ -30,8 +30,8 @@ NO_ANSWER = Sum("foja_metrics_part_failed", where={"part": ("database",)})
 STORE_FREE, STORE_SIZE = Sum("foja_store_free_bytes"), Sum("foja_store_bytes")
 FAILING = "foja_health_failing_seconds"
 # Parts without an alert of their own, and parts that are tried now and then.
-OTHERS = ("decoder", "job", "mail", "network", "redis", "schema", "store", "webhooks")
-TRIED = ("authority", "decoder", "log", "mail", "network", "redis", "schema", "store")
+OTHERS = ("alert_webhook", "decoder", "job", "mail", "network", "redis", "schema", "store", "webhooks")
+TRIED = ("alert_webhook", "authority", "decoder", "log", "mail", "network", "redis", "schema", "store")
 FREE, DISK = Sum("foja_disk_free_bytes"), Sum("foja_disk_bytes")
 
 # fmt: off

@@ -23,7 +23,7 @@ async def doctor(arguments: Namespace) -> int:
     findings = check_machine(settings)
     findings += await check_database(settings)
     findings += await check_servers(settings, offline=arguments.offline)
-    findings += [check_alerts(settings), *_check_cosigners(settings)]
+    findings += [check_alerts(settings, findings), *_check_cosigners(settings)]
     status, shown = worst(findings), shown_settings(settings)
     document = {
         "status": status,

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+
 
 class Status(StrEnum):
     """How serious a finding is."""
@@ -54,6 +56,12 @@ def warn(name: str, found: str, advice: str) -> Finding:
 def fail(name: str, found: str, advice: str) -> Finding:
     """Return a finding that something does not work."""
     return Finding(name, Status.FAIL, found, advice)
+
+
+def shown_space(free: int, total: int) -> str:
+    """Return how much is free of how much, in the unit that fits the whole."""
+    unit, size = next((each for each in UNITS if total >= each[1]), UNITS[-1])
+    return f"{free / size:,.1f} of {total / size:,.1f} {unit}"
 
 
 def worst(findings: Sequence[Finding]) -> Status:

@@ -6,11 +6,12 @@ import platform
 import resource
 import shutil
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from foja import __version__
-from foja.cli.doctor.finding import Finding, fail, note, ok, warn
+from foja.cli.doctor.finding import Finding, Status, fail, note, ok, shown_space, warn
 from foja.errors import FojaError
 from foja.extras import EXTRAS, is_installed
 from foja.identity import LOG_KEY
@@ -32,7 +33,7 @@ def shown_settings(settings: Settings) -> dict[str, str]:
 
 
 def _masked(text: str) -> str:
-    """Return which servers a secret setting names, and nothing else of it."""
+    """Return which servers or folders a secret setting names, and nothing else of it."""
     return " ".join(_server(word) for word in text.split())
 
 
@@ -42,7 +43,7 @@ def _server(word: str) -> str:
         where = f":{parts.port}" if parts.port else ""
     except ValueError:
         return "***"
-    if word == "embedded":
+    if word == "embedded" or (parts.scheme == "file" and not parts.netloc and not parts.query):
         return word
     return f"{parts.scheme}://{parts.hostname}{where}/…" if parts.scheme and parts.hostname else "***"
 
@@ -102,7 +103,7 @@ def _key(path: Path) -> Finding:
 def _disk(home: Path) -> Finding:
     where = next(each for each in (home, *home.parents) if each.is_dir())
     usage = shutil.disk_usage(where)
-    found = f"{usage.free / 2**30:,.1f} of {usage.total / 2**30:,.1f} GiB are free below {where}"
+    found = f"{shown_space(usage.free, usage.total)} are free below {where}"
     if usage.free < LEAST_FREE * usage.total:
         return warn("disk", found, "free space, or move the home to a larger disk")
     return ok("disk", found)
@@ -116,14 +117,14 @@ def _files(settings: Settings) -> Finding:
     return ok("open files", "no limit" if limit == resource.RLIM_INFINITY else f"{limit:,}")
 
 
-def check_alerts(settings: Settings) -> Finding:
-    """Return whether someone is told when something goes wrong."""
+def check_alerts(settings: Settings, others: Sequence[Finding]) -> Finding:
+    """Return whether someone is told when something goes wrong; `others` say which channels fail."""
     from foja.alerts.assembly import limits_of
     from foja.alerts.channels import open_channels
 
     try:
         limits_of(settings)
-        channels = ", ".join(channel.name for channel in open_channels(settings))
+        channels = open_channels(settings)
     except FojaError as error:
         return fail("alerts", str(error), "correct that setting; docs/alerts.md lists them")
     if not settings.alert_seconds:
@@ -134,4 +135,13 @@ def check_alerts(settings: Settings) -> Finding:
         )
     if not channels:
         return note("alerts", "evaluated by worker and web, but no one is told", "docs/alerts.md says how")
-    return ok("alerts", f"evaluated by worker and web every {settings.alert_seconds:g} s, told by {channels}")
+    failing = {each.name for each in others if each.status is Status.FAIL}
+    told = [each.name for each in channels if each.part not in failing]
+    silent = [each.name for each in channels if each.part in failing]
+    every = f"evaluated by worker and web every {settings.alert_seconds:g} s"
+    if not silent:
+        return ok("alerts", f"{every}, told by {', '.join(told)}")
+    found = f"{every}, told by {', '.join(told) or 'no channel'}; nothing is delivered by {', '.join(silent)}"
+    return (warn if told else fail)(
+        "alerts", found, "the lines of these channels say why; `foja alerts test`"
+    )

@@ -8,6 +8,8 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
+from foja.alerts.channels import ALERT_WEBHOOK, MAIL
+from foja.anchors.networks import names_of
 from foja.cli.doctor.finding import Finding, Status, note, ok
 from foja.driver.database import Database
 from foja.errors import redact
@@ -17,7 +19,8 @@ from foja.jobs.announcement import find_unhandled
 from foja.settings import Settings
 
 ROLES: Final = ("foja_api", "foja_reader", "foja_operator")
-BEARABLE: Final = {"redis"}  # PostgreSQL does its work meanwhile
+REDIS: Final = "redis"
+BEARABLE: Final = {REDIS}  # PostgreSQL does its work meanwhile
 
 
 async def check_parts(url: str, settings: Settings) -> list[Finding]:
@@ -39,7 +42,8 @@ def _findings(parts: Sequence[Part]) -> Iterator[Finding]:
     untried = [part for part in parts if part.state is State.UNTRIED]
     oldest = min((part.checked_at for part in works if part.checked_at), default=None)
     if oldest:
-        yield ok("parts", f"{len(works)} work; the oldest check was {_ago(works[0].now, oldest)} ago")
+        count = "1 works" if len(works) == 1 else f"{len(works)} work"
+        yield ok("parts", f"{count}; the oldest check was {_ago(works[0].now, oldest)} ago")
     for part in parts:
         if not part.ok:
             bearable = part.state is State.PAUSED or part.kind in BEARABLE
@@ -47,13 +51,20 @@ def _findings(parts: Sequence[Part]) -> Iterator[Finding]:
             yield Finding(part.name, status, f"{part.state} {_since(part)}: {part.error}", advice(part))
     if untried:
         names = ", ".join(part.name for part in untried[:3]) + (", …" if len(untried) > 3 else "")
-        yield note("not tried", f"{len(untried)} parts lately: {names}", UNTRIED_ADVICE)
+        count = "1 part" if len(untried) == 1 else f"{len(untried)} parts"
+        yield note("not tried", f"{count} lately: {names}", UNTRIED_ADVICE)
 
 
 def _is_set(part: Part, settings: Settings) -> bool:
-    """Return whether an authority is still that of the settings; its row outlives them."""
-    names = [redact(url) for url in settings.tsa_urls.split()] or ["local"]
-    return part.kind != "authority" or part.label in names
+    """Return whether a part is still one of the settings; its row outlives them."""
+    names = {
+        "authority": [redact(url) for url in settings.tsa_urls.split()] or ["local"],
+        "network": names_of(settings),
+        REDIS: [""] if settings.redis_url else [],
+        MAIL: [""] if settings.alert_mail_to else [],
+        ALERT_WEBHOOK: [""] if settings.alert_webhook_url else [],
+    }
+    return part.label in names.get(part.kind, [part.label])
 
 
 def _since(part: Part) -> str:

@@ -1,4 +1,4 @@
-"""What other servers say: Redis, the store, timestamp authorities, networks, the mail server."""
+"""What other servers say: Redis, the store, timestamp authorities, networks, the channels of the alerts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from foja.alerts.model.table import ALERTS
 from foja.anchors.network import Network
 from foja.anchors.networks import open_networks
 from foja.blobs.store import open_store
-from foja.cli.doctor.finding import Finding, fail, note, ok, warn
+from foja.cli.doctor.finding import Finding, fail, note, ok, shown_space, warn
 from foja.cli.server.tsa import request_token
 from foja.documents.authorities import local_notice, open_stamper
 from foja.errors import FojaError, ObjectMissing, redact
+from foja.health.model.part import ADVICE as PART_ADVICE
+from foja.health.model.part import REACH_AUTHORITY, advice_on
 from foja.identity import NAME
 from foja.remote.mail import greet, parse_server
+from foja.remote.notice import knock, shown_address
 from foja.remote.redis import redis_version
 from foja.settings import Settings
 
@@ -26,9 +29,10 @@ LEAST_FREE = 0.1
 ADVICE = {
     "redis": "start Redis, or correct FOJA_REDIS_URL",
     "store": "look whether FOJA_STORAGE_URL can be reached from here; docs/runbooks/part_failing.md",
-    "authorities": "look whether FOJA_TSA_URLS can be reached from here; docs/runbooks/timestamps_failing.md",
+    "authorities": REACH_AUTHORITY,
     "networks": "correct its settings, or look whether its servers can be reached from here",
-    "mail": "correct FOJA_SMTP_URL; `foja alerts test` sends a message",
+    "mail": PART_ADVICE["mail"],
+    "alert_webhook": PART_ADVICE["alert_webhook"],
 }
 Check = Callable[[Settings], Awaitable[Sequence[Finding]]]
 
@@ -37,7 +41,7 @@ async def check_servers(settings: Settings, *, offline: bool) -> list[Finding]:
     """Ask every server that is set, all at once."""
     checks: list[Check] = [_redis, _store]
     if not offline:
-        checks += [_authorities, _networks, _mail]
+        checks += [_authorities, _networks, _mail, _alert_webhook]
     results = await asyncio.gather(*(_run_check(check, settings) for check in checks))
     return [finding for findings in results for finding in findings]
 
@@ -91,7 +95,7 @@ def _space(space: tuple[int, int] | None) -> Sequence[Finding]:
     if space is None:
         return []
     free, total = space
-    found = f"{free / 2**30:,.1f} of {total / 2**30:,.1f} GiB are free"
+    found = f"{shown_space(free, total)} are free"
     if free < ALERTS["store_full"].limit * total:
         return [fail("store space", found, "documents are refused: docs/runbooks/store_full.md")]
     if free < LEAST_FREE * total:
@@ -111,9 +115,11 @@ async def _authorities(settings: Settings) -> Sequence[Finding]:
         stamper = await open_stamper(settings, closing)
         results = await asyncio.gather(*(request_token(each, stamper.terms) for each in stamper.authorities))
     findings = []
-    for authority, (good, detail) in zip(stamper.authorities, results, strict=True):
+    for authority, (code, detail) in zip(stamper.authorities, results, strict=True):
         found = f"{authority.name}: {detail}"
-        findings.append(ok("timestamps", found) if good else fail("timestamps", found, ADVICE["authorities"]))
+        findings.append(
+            fail("timestamps", found, advice_on("authority", code)) if code else ok("timestamps", found)
+        )
     return findings
 
 
@@ -149,3 +155,11 @@ async def _mail(settings: Settings) -> Sequence[Finding]:
     server = parse_server(settings.smtp_url)
     await greet(server, seconds=ASK_SECONDS)
     return [ok("mail", f"{server.name} accepts us; `foja alerts test` sends a message")]
+
+
+async def _alert_webhook(settings: Settings) -> Sequence[Finding]:
+    if not settings.alert_webhook_url:
+        return []
+    await knock(settings.alert_webhook_url, seconds=ASK_SECONDS)
+    shown = shown_address(settings.alert_webhook_url)
+    return [ok("alert_webhook", f"{shown} takes connections; `foja alerts test` sends a message")]

@@ -30,6 +30,7 @@ from foja.documents.document import Document
 from foja.documents.lists import DocumentState
 from foja.documents.model.events import Evidence
 from foja.documents.model.states import EvidenceStatus, Pipeline, State
+from foja.documents.workers.executor import TYPE as EXECUTOR
 from foja.errors import Refused, SetupFailed
 from foja.maintenance.loop import side_by_side
 from foja.quotation import quoted
@@ -208,8 +209,15 @@ async def _print_report(
     if waited:
         await _print_missing(app, missing)
     elif unprotected := sum(each.state == State.NONE for each in states.values()):
-        print_line(f"{unprotected:,} wait for a worker: run `foja worker`, or repeat the command with --wait")
+        print_line(await _awaited(app, unprotected))
     print_notes(each.note for each in states.values())
+
+
+async def _awaited(app: App, unprotected: int) -> str:
+    """Return what these documents wait for: a worker that runs, or one that has to be started."""
+    if any(each.type == EXECUTOR for each in await app.jobs.unhandled()):
+        return f"{unprotected:,} wait for a worker: run `foja worker`, or repeat the command with --wait"
+    return f"{unprotected:,} wait for the worker that runs: `foja status` shows how far it is"
 
 
 def _print_counts(tally: Tally) -> None:

@@ -48,21 +48,21 @@ async def ask(arguments: Namespace) -> int:
     async with AsyncExitStack() as closing:
         stamper = await open_stamper(read_settings(arguments), closing)
         results = {each.name: await request_token(each, stamper.terms) for each in stamper.authorities}
-    document = {name: {"confirmed": good, "detail": detail} for name, (good, detail) in results.items()}
-    rows = [(name, "good" if good else "bad", detail) for name, (good, detail) in results.items()]
+    document = {name: {"confirmed": not code, "detail": detail} for name, (code, detail) in results.items()}
+    rows = [(name, "bad" if code else "good", detail) for name, (code, detail) in results.items()]
     print_result(arguments, document, *table(("authority", "verdict", "detail"), rows))
-    return 0 if all(good for good, _ in results.values()) else 1
+    return 1 if any(code for code, _ in results.values()) else 0
 
 
-async def request_token(authority: TimestampAuthority, terms: Terms) -> tuple[bool, str]:
-    """Request a token for random bytes and check it. Return whether it is good, and what was found."""
+async def request_token(authority: TimestampAuthority, terms: Terms) -> tuple[str, str]:
+    """Request a token for random bytes and check it. Return why it is not good, if so, and what was found."""
     found = await Stamper([authority], terms).stamp(sha256(secrets.token_bytes(16)).digest())
     if isinstance(found, Confirmed):
         stamp = found.stamp
         ends = f", chain ends {stamp.chain_ends:%Y-%m-%d}" if stamp.chain_ends else ""
         remark = f"; {LOCAL_NOTICE}" if stamp.local else ""
-        return True, f"{stamp.gen_time.isoformat()} by {stamp.authority}, policy {stamp.policy}{ends}{remark}"
-    return False, f"{found.failures[0].detail} ({found.code})"
+        return "", f"{stamp.gen_time.isoformat()} by {stamp.authority}, policy {stamp.policy}{ends}{remark}"
+    return found.code, f"{found.failures[0].detail} ({found.code})"
 
 
 async def serve(arguments: Namespace) -> int:

@@ -51,6 +51,11 @@ class Queued:
     unhandled: str | None = None  # what waits, if no living worker does
     ready_at: datetime | None = None  # and since when
 
+    @property
+    def known(self) -> bool:
+        """Whether anything is known about it."""
+        return self.paused or self.seen_at is not None or self.unhandled is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -111,6 +116,8 @@ def part_of(record: Record, now: datetime, allowed: timedelta, queued: Queued | 
     return part(State.UNTRIED if stale else State.WORKS, tried)
 
 
+TIMESTAMPS: Final = "docs/runbooks/timestamps_failing.md"
+REACH_AUTHORITY: Final = f"look whether FOJA_TSA_URLS can be reached from here; {TIMESTAMPS}"
 # What to do next about a part that fails, by its kind; a more precise one by kind and code.
 ADVICE: Final = {
     "database": "start the server, or correct FOJA_DATABASE_URL; docs/runbooks/database_down.md",
@@ -119,7 +126,11 @@ ADVICE: Final = {
     "job": "`foja jobs list --type {label}` and the log of the worker say more",
     "job no_worker": "start `foja worker`, or the program with its handler; docs/runbooks/worker_missing.md",
     "job paused": "`foja jobs resume {label}` lets it go on",
-    "authority": "look whether FOJA_TSA_URLS can be reached from here; docs/runbooks/timestamps_failing.md",
+    "authority": f"its answer does not count: correct FOJA_TSA_URLS or FOJA_TSA_ROOTS; {TIMESTAMPS}",
+    "authority unreachable": REACH_AUTHORITY,
+    "authority hung": REACH_AUTHORITY,
+    "authority unavailable": REACH_AUTHORITY,
+    "authority http_status": f"it refuses: correct the path or the login in FOJA_TSA_URLS; {TIMESTAMPS}",
     "network": "`foja anchors` and `foja doctor` say what is missing; docs/runbooks/part_failing.md",
     "store": "look whether FOJA_STORAGE_URL can be reached and written; docs/runbooks/part_failing.md",
     "store store_full": "free space there, or make it larger; docs/runbooks/store_full.md",
@@ -127,6 +138,7 @@ ADVICE: Final = {
     "decoder": "raise FOJA_IMAGE_MEMORY_MB, or install foja[images] again; docs/runbooks/part_failing.md",
     "webhooks": "`foja webhooks list` shows which receiver does not take its messages",
     "mail": "correct FOJA_SMTP_URL; `foja alerts test` sends a message",
+    "alert_webhook": "correct FOJA_ALERT_WEBHOOK_URL, or its receiver; `foja alerts test` sends a message",
 }  # fmt: skip
 UNTRIED_ADVICE: Final = "is a process of `foja worker` or `foja web` running? they try it now and then"
 
@@ -135,5 +147,9 @@ def advice(part: Part) -> str:
     """Return what to do next about a part."""
     if part.state is State.UNTRIED:
         return UNTRIED_ADVICE
-    precise = ADVICE.get(f"{part.kind} {part.code}")
-    return (precise or ADVICE.get(part.kind, "docs/runbooks/part_failing.md")).format(label=part.label)
+    return advice_on(part.kind, part.code).format(label=part.label)
+
+
+def advice_on(kind: str, code: str | None) -> str:
+    """Return what to do next about a kind of part that failed with this code."""
+    return ADVICE.get(f"{kind} {code}") or ADVICE.get(kind, "docs/runbooks/part_failing.md")

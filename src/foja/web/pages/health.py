@@ -53,7 +53,8 @@ def _row(part: Part, texts: Texts, language: str, *, words: bool) -> PartRow:
 def _jobs(jobs: Sequence[Part], state: State, texts: Texts, language: str) -> PartRow:
     newest = max(jobs, key=lambda part: part.checked_at.timestamp() if part.checked_at else 0.0)
     detail = _detail(newest, texts, language)
-    return PartRow(texts("job_types", count=len(jobs)), "", TONES[state], texts(f"state_{state}"), detail)
+    words = texts("state_works_all" if state is State.WORKS and len(jobs) > 1 else f"state_{state}")
+    return PartRow(texts("job_types", count=len(jobs)), "", TONES[state], words, detail)
 
 
 def _detail(part: Part, texts: Texts, language: str) -> str:

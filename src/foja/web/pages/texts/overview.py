@@ -6,6 +6,10 @@ from typing import Final
 
 from foja.web.pages.frame.language import Table
 
+REACH_AUTHORITY: Final = (
+    "Look whether FOJA_TSA_URLS can be reached from here.",
+    "Compruebe si se alcanza FOJA_TSA_URLS desde aquí.",
+)
 TEXTS: Final[Table] = {
     "overview": ("Overview", "Resumen"),
     "needs": ("What needs a person now", "Qué requiere a una persona ahora"),
@@ -53,12 +57,14 @@ TEXTS: Final[Table] = {
     "part_store": ("Object store", "Almacén de objetos"),
     "part_redis": ("Redis", "Redis"),
     "part_decoder": ("Image decoder", "Decodificador de imágenes"),
-    "part_webhooks": ("Webhooks", "Webhooks"),
+    "part_webhooks": ("Delivery of webhooks", "Entrega de webhooks"),
     "part_mail": ("Mail server", "Servidor de correo"),
+    "part_alert_webhook": ("Webhook of the alerts", "Webhook de las alertas"),
     "use_write": ("writing", "escritura"),
     "use_local": ("local, for tests", "local, para pruebas"),
     "job_types": ("Job types: {count}", "Tipos de tarea: {count}"),
     "state_works": ("works", "funciona"),
+    "state_works_all": ("work", "funcionan"),
     "state_failing": ("fails", "falla"),
     "state_paused": ("paused", "en pausa"),
     "state_untried": ("not tried", "sin probar"),
@@ -90,8 +96,15 @@ TEXTS: Final[Table] = {
     ),
     "do_job_paused": ("`foja jobs resume {label}` lets it go on.", "`foja jobs resume {label}` la reanuda."),
     "do_authority": (
-        "Look whether FOJA_TSA_URLS can be reached from here.",
-        "Compruebe si se alcanza FOJA_TSA_URLS desde aquí.",
+        "Its answer does not count: correct FOJA_TSA_URLS or FOJA_TSA_ROOTS.",
+        "Su respuesta no vale: corrija FOJA_TSA_URLS o FOJA_TSA_ROOTS.",
+    ),
+    "do_authority_unreachable": REACH_AUTHORITY,
+    "do_authority_hung": REACH_AUTHORITY,
+    "do_authority_unavailable": REACH_AUTHORITY,
+    "do_authority_http_status": (
+        "It refuses: correct the path or the login in FOJA_TSA_URLS.",
+        "Rechaza las peticiones: corrija la ruta o el acceso en FOJA_TSA_URLS.",
     ),
     "do_network": (
         "`foja anchors` and `foja doctor` say what is missing.",
@@ -117,6 +130,10 @@ TEXTS: Final[Table] = {
     "do_mail": (
         "Correct FOJA_SMTP_URL; `foja alerts test` sends a message.",
         "Corrija FOJA_SMTP_URL; `foja alerts test` envía un mensaje.",
+    ),
+    "do_alert_webhook": (
+        "Correct FOJA_ALERT_WEBHOOK_URL, or its receiver; `foja alerts test` sends a message.",
+        "Corrija FOJA_ALERT_WEBHOOK_URL, o su receptor; `foja alerts test` envía un mensaje.",
     ),
     "need_part": ("{part} has failed since {since}.", "{part} falla desde el {since}."),
     "criteria": ("Closing criteria of the images", "Criterios de cierre de las imágenes"),
