@@ -107,6 +107,12 @@ def renewed(*more: str | bytes, by: Authority = OLD, at: datetime = LATER) -> Re
     return foja.verify(scene.renewed(30, NEW), trust(*more), at)  # type: ignore[arg-type]
 
 
+def unproven(length: int, given: list[str | bytes] | None = None) -> Report:
+    """Judge a bundle with the first events of a document, before any proof was made."""
+    events = CITY.document_events(WITNESS)[:length]
+    return foja.verify(CITY.bundle(events=events), trust() if given is None else given, NEXT_DAY)
+
+
 def erased() -> Report:
     events = CITY.document_events(WITNESS, [("body.erased", {"seq": 0, "reason": "on request"})])
     contents = CITY.contents(events=events)
@@ -196,6 +202,10 @@ SITUATIONS: dict[str, Callable[[], Report]] = {
     "a local authority": lambda: foja.verify(
         LOCAL.bundle(), [LOCAL.stamper.root.pem, LOCAL.key.verifier().vkey()], NEXT_DAY
     ),
+    "nobody requested evidence of the document": lambda: unproven(1),
+    "evidence was requested, and no worker has done it yet": lambda: unproven(2),
+    "the same, and the roots are missing": lambda: unproven(2, []),
+    "a document alone": lambda: foja.verify(TEXT, trust(), NEXT_DAY, name="contract.txt"),
     "a digest by SHA-1": old_digest,
     "the last event is later than the time judged at": lambda: bundled(at=NOW - timedelta(hours=2)),
     "the events are a year older than their timestamp": early_events,

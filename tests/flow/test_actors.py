@@ -17,9 +17,9 @@ from foja.app import App
 from tests.flow.access_scene import ME, bearer, form_token, log_in, make_key, origin
 from tests.flow.client import SAY, served
 from tests.flow.command import Run, well
+from tests.flow.keyed_acts import GALLERY, IMAGE, PAPER, TALK, TUS, Scene, acts, opened
 from tests.flow.pages.scene import Scene as Pages
 from tests.flow.pages.test_forms import filled as filled_pages
-from tests.flow.test_http_keys import GALLERY, IMAGE, PAPER, TALK, TUS, Scene, acts, opened
 from tests.job_domain import RUN
 from tests.png import png
 

@@ -13,6 +13,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
 from threading import Thread
+from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -20,9 +21,10 @@ import pytest
 
 from foja.app import App
 from foja.errors import SetupFailed
-from tests.flow.access_scene import make_key
+from tests.flow.access_scene import bearer, make_key
 from tests.flow.chromium import PROGRAM, chromium
-from tests.flow.client import served
+from tests.flow.client import SAY, served
+from tests.png import png
 
 STORY = """
 import {{ connect }} from "./foja.js";
@@ -125,3 +127,100 @@ async def test_every_answer_and_no_other_origin(open_app: Callable[..., App]) ->
 def test_a_setting_that_is_not_an_origin_is_refused(open_app: Callable[..., App], text: str) -> None:
     with pytest.raises(SetupFailed, match="CORS_ORIGINS"):
         open_app(cors_origins=text)
+
+
+NAMED = "https://app.example.org"
+STRANGERS = [
+    "null",
+    "https://app.example.org.evil.example",
+    "https://evil-app.example.org",
+    "https://app.example.or",
+    "https://app.example.organic",
+    "https://sub.app.example.org",
+    "http://app.example.org",
+    "https://app.example.org:8443",
+    "https://app.example.org/",
+    "https://app.example.org@evil.example",
+    f"{NAMED} https://evil.example",
+    "*",
+    "",
+]
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+# What a browser shows without being told, and what is of the connection and not of the answer.
+NOT_SAID = {"content-type", "content-length", "cache-control", "expires", "last-modified", "date", "server"}
+NOT_SAID |= {"vary", "connection", "transfer-encoding", "content-security-policy", "x-content-type-options"}
+NOT_SAID |= {"referrer-policy", "x-accel-buffering"}
+
+
+@pytest.mark.parametrize("origin", STRANGERS)
+async def test_an_origin_that_is_nearly_the_named_one_is_told_nothing(
+    open_app: Callable[..., App], origin: str
+) -> None:
+    async with open_app(cors_origins=NAMED) as app, served(app) as client:
+        client.headers.update(bearer(await make_key(app)) | {"Origin": origin})
+        for method in METHODS:
+            asked = await client.options(
+                "/v1/documents", headers={"Access-Control-Request-Method": method, "Cookie": "foja_session=x"}
+            )
+            answer = await client.request(method, "/v1/documents")
+            for each in (asked, answer):
+                assert not [name for name in each.headers if name == "access-control-allow-origin"], method
+                assert "access-control-allow-credentials" not in each.headers
+                assert "Origin" in each.headers["vary"], method
+
+
+async def test_every_answer_can_be_read_and_is_not_cached_for_others(
+    open_app: Callable[..., App], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Problems of every status, streams, uploads and files; an answer without the headers is not reused.
+
+    What a page showed without CORS is in the cache of its browser; a script must not be given that answer.
+    """
+    async with open_app(cors_origins=f"{NAMED},https://two.example") as app, served(app) as client:
+        key, weak = bearer(await make_key(app)), bearer(await make_key(app, ["read"]))
+        product = uuid4()
+        image = await app.images.add(product, png())
+        talk = (await client.post("/v1/conversations", headers=key, json={})).json()["id"]
+        await app.conversations.open(talk)
+        event = {"kind": SAY, "payload": {"content": "hello"}}
+        tus = {"Tus-Resumable": "1.0.0", "Upload-Length": "1"}
+
+        async def broken(**_: object) -> None:
+            raise RuntimeError("as a defect would")
+
+        monkeypatch.setattr("foja.jobs.admin.Jobs.list", lambda *_, **more: broken(**more))
+        calls: list[tuple[int, str, str, dict[str, Any]]] = [
+            (201, "POST", f"/v1/conversations/{talk}/events", {"headers": key, "json": event}),
+            (201, "POST", "/v1/uploads", {"headers": key | tus}),
+            (204, "OPTIONS", "/v1/uploads", {"headers": key}),
+            (200, "GET", f"/v1/products/{product}/images/{image.id}/original", {"headers": key}),
+            (
+                206,
+                "GET",
+                f"/v1/products/{product}/images/{image.id}/original",
+                {"headers": key | {"Range": "bytes=0-3"}},
+            ),
+            (401, "GET", "/v1/documents", {}),
+            (403, "POST", "/v1/conversations", {"headers": weak, "json": {}}),
+            (404, "GET", f"/v1/documents/{uuid4()}", {"headers": key}),
+            (405, "PUT", "/v1/documents", {"headers": key}),
+            (412, "POST", "/v1/uploads", {"headers": key | tus | {"Tus-Resumable": "0.2"}}),
+            (422, "GET", "/v1/documents?limit=x", {"headers": key}),
+            (500, "GET", "/v1/jobs", {"headers": key}),
+        ]
+        for origin in (NAMED, "https://two.example", None):
+            for status, method, path, more in calls:
+                headers = more.get("headers", {}) | ({"Origin": origin} if origin else {})
+                answer = await client.request(method, path, **{**more, "headers": headers})
+                assert answer.status_code == status, (method, path, answer.text)
+                assert answer.headers.get("access-control-allow-origin") == origin, (method, path)
+                assert "Origin" in answer.headers["vary"], (method, path)
+                shown = answer.headers.get("access-control-expose-headers", "").lower().split(", ")
+                said = {name for name in answer.headers if not name.startswith("access-control-")}
+                assert origin is None or said - NOT_SAID <= set(shown), (method, path)
+            follow = f"/v1/conversations/{talk}/stream"
+            headers = key | ({"Origin": origin} if origin else {})
+            async with client.stream("GET", follow, headers=headers) as stream:
+                assert stream.headers["content-type"].startswith("text/event-stream")
+                assert stream.headers.get("access-control-allow-origin") == origin
+                assert "Origin" in stream.headers["vary"]

@@ -8,14 +8,19 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from importlib.metadata import packages_distributions
 from itertools import product
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
+from foja.app import App
 from foja.extras import EXTRAS, needs
 from tests.docs.pages import READMES, docs
+from tests.flow.access_scene import bearer, make_key
+from tests.flow.client import served
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -227,3 +232,25 @@ def test_nothing_needs_a_compiler(version: str, machine: str, pinned: bool, tmp_
     files = [each["download_info"]["url"] for each in report["install"]]
     assert len(files) >= len(wanted)
     assert [file for file in files if not file.endswith(".whl")] == []
+
+
+@pytest.mark.parametrize(
+    ("extra", "package", "address"),
+    [("mcp", "mcp", "/mcp"), ("ag-ui", "ag_ui", f"/v1/conversations/{uuid4()}/ag-ui")],
+)
+async def test_an_address_says_what_to_install(
+    open_app: Callable[..., App], monkeypatch: pytest.MonkeyPatch, extra: str, package: str, address: str
+) -> None:
+    """It was a plain 404, as of an address that does not exist; a stranger is not told more than before."""
+    monkeypatch.setitem(sys.modules, package, None)
+    async with open_app() as app:
+        key = await make_key(app, ["read"])
+        async with served(app) as client:
+            stranger = [await client.request(method, address) for method in ("GET", "POST")]
+            client.headers.update(bearer(key))
+            told = [await client.request(method, address) for method in ("GET", "POST")]
+    assert {each.status_code for each in stranger} == {401}
+    for each in told:
+        assert (each.status_code, each.headers["content-type"]) == (501, "application/problem+json")
+        needs = f'needs the extra "{extra}" on the server: '
+        assert re.fullmatch(rf".+ {needs}\S+( -m pip)? install 'foja\[{extra}\]'", each.json()["detail"])

@@ -232,6 +232,18 @@ async def test_a_rebuild_mends_rows_that_were_changed(app: App, admin: Admin) ->
     assert (await app.images.rebuild()).mended == 0
 
 
+async def test_a_rebuild_keeps_how_long_an_image_took(app: App, admin: Admin) -> None:
+    """`foja images rebuild` forgot when a job was started, and with it its time in the metrics."""
+    product = uuid4()
+    image = await app.images.add(product, png())
+    await app.work(until_idle=True)
+    before = await app.images.rendering(image)
+    assert before.duration_ms is not None
+    admin.execute("update product_images set alt = 'forged'")
+    assert (await app.images.rebuild()).mended == 1
+    assert await app.images.rendering(image) == before
+
+
 def test_the_command_line_keeps_a_gallery(run: Run, tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.png").write_bytes(png(red=ord(name)))

@@ -86,6 +86,35 @@ def test_a_dead_job_can_be_cancelled(run: Run, entity: UUID, admin: Admin) -> No
     assert run("jobs", "show", job, "--json").document["last_error"] == "no milk"
 
 
+def test_jobs_are_cancelled_and_retried_by_filter(run: Run, entity: UUID, admin: Admin) -> None:
+    """Those that match are changed, all of them, and no other; what may not be changed is counted."""
+    [other] = ask(admin)
+    admin.execute("select foja.enqueue_job_v1('run_errand', %s, 'd')", [other])
+    own = ["--type", "run_errand", "--entity", entity]
+    three = ids(run, *own)
+    assert run("jobs", "cancel", *own, "--as", "ana", "--json").document == {"asked": 3, "done": 3}
+    assert ids(run, "--state", "cancelled") == three
+    assert len(ids(run, "--state", "queued", "--entity", other)) == 2, "its executor, and its errand"
+    again = run("jobs", "cancel", *own, "--state", "cancelled")
+    assert (again.code, again.lines[0]) == (1, "0 of 3 cancelled")
+    assert run("jobs", "cancel", "--state", "dead").code == 1, "there is none"
+    [(job, token)] = claim(admin, 1)
+    settle(admin, "select foja.fail_job_v1(%s, %s, 'no milk', true)", job, token)
+    ran = run("jobs", "retry", "--state", "dead", "--json")
+    assert (ran.code, ran.document) == (0, {"asked": 1, "done": 1})
+    assert ids(run, "--state", "dead") == []
+    assert run("jobs", "show", job, "--json").document["tries"] == 0
+
+
+def test_ids_and_filters_are_not_mixed(run: Run, entity: UUID) -> None:
+    """Neither, or both, would change more than was meant."""
+    for verb in ("retry", "cancel"):
+        check_refused(run("jobs", verb), 1, "--state, --type or --entity")
+        check_refused(run("jobs", verb, 1, "--type", "run_errand"), 1, "not both")
+        assert run("jobs", verb, "--state", "asleep").code == 2
+    assert len(ids(run, "--state", "queued")) == 4
+
+
 def test_a_worker_loses_a_cancelled_job(run: Run, entity: UUID, admin: Admin) -> None:
     [(job, token)] = claim(admin, 1)
     assert run("jobs", "cancel", job).code == 0

@@ -14,9 +14,10 @@ from foja.app import App
 from foja.errors import Unavailable
 from foja.remote.notice import post_notice
 from foja.remote.webhook import NoAnswer, WebhookSender
-from tests.flow.access_scene import bearer, log_in, make_key
+from tests.flow.access_scene import bearer, form_token, log_in, make_key, origin
 from tests.flow.client import SAY, served
 from tests.job_domain import RUN, install
+from tests.png import png
 
 
 @pytest.mark.parametrize(("scope", "status"), [("retry", 303), ("operate", 403)])
@@ -39,6 +40,32 @@ async def test_a_retry_needs_the_same_scope_everywhere(
         page = await client.get("/jobs", params={"state": "retry_scheduled"})
         assert page.status_code == 200
         assert (f"/jobs/{job}/cancel" in (await client.get("/jobs")).text) == (scope == "operate")
+
+
+@pytest.mark.parametrize("scope", ["retry", "write", "operate"])
+async def test_rendering_again_is_a_retry_everywhere(app: App, scope: str) -> None:
+    """An image was rendered again with `write`, all that failed with `retry`."""
+    product = uuid4()
+    image = await app.images.add(product, png())
+    key = await make_key(app, ["read", scope])
+    one, page = f"/v1/products/{product}/images", f"/galleries/{product}"
+    async with served(app) as client:
+        api = [
+            await client.post(path, headers=bearer(key), json=body)
+            for path, body in (
+                (f"{one}/{image.id}/render", None),
+                (f"{one}/render", None),
+                ("/v1/maintenance/retry", {"what": ["images"]}),
+            )
+        ]
+        await log_in(client, key)
+        shown = await client.get(page)
+        button = f"{page}/{image.id}/render"
+        form = {"form_token": form_token(await client.get("/login"))}
+        pressed = await client.post(button, data=form, headers=origin(client))
+    may = scope == "retry"
+    assert {each.status_code for each in api} == {200 if may else 403}
+    assert (button in shown.text, pressed.status_code) == (may, 303 if may else 403)
 
 
 async def test_protecting_a_stream_names_who_did_it(app: App) -> None:

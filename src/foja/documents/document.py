@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 from uuid import UUID
 
 from foja.blobs.objects import Objects
 from foja.blobs.transfer import unchanged
-from foja.core.event import derived_id
+from foja.core.event import derived_id, event_id_for
 from foja.documents.model.events import REQUIRABLE, Evidence, Stage
 from foja.documents.model.history import read
 from foja.documents.model.signatures import SignatureFields
 from foja.documents.model.view import DocumentView
-from foja.errors import BadPayload, CannotProduce
+from foja.errors import BadPayload, CannotProduce, IdempotencyConflict
 from foja.ledger.event import Event, StreamItem
 from foja.ledger.excerpts import EventProof, prove_event
 from foja.ledger.ledger import Ledger
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from foja.documents.service import Documents
 
 Data = bytes | Path | str | BinaryIO
+RETRY = "protection.retry.requested"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +76,44 @@ class Document:
         *,
         witness_hash: str | None = None,
         actor: str | None = None,
+        idempotency_key: str | None = None,
         **fields: Unpack[SignatureFields],
     ) -> Event:
         """Check a signature over the document as it is now, and record it. Raise `BadPayload` if it is wrong.
 
         A signature that Foja cannot check is recorded with `format="unchecked"`.
         """
-        return await self._documents.sign(
-            self.id, signature, witness_hash=witness_hash, actor=actor, **fields
+        who: dict[str, Any] = {"actor": actor, "idempotency_key": idempotency_key}
+        return await self._documents.sign(self.id, signature, witness_hash=witness_hash, **who, **fields)
+
+    async def revoke(
+        self, *, reason: str, actor: str | None = None, idempotency_key: str | None = None
+    ) -> Event:
+        """Revoke the document. Its proofs stay valid; no further evidence is requested."""
+        return await self._documents.revoke(
+            self.id, reason=reason, actor=actor, idempotency_key=idempotency_key
         )
 
-    async def revoke(self, *, reason: str, actor: str | None = None) -> Event:
-        """Revoke the document. Its proofs stay valid; no further evidence is requested."""
-        return await self._documents.revoke(self.id, reason=reason, actor=actor)
-
-    async def archive(self, *, reason: str, actor: str | None = None) -> Event:
+    async def archive(
+        self, *, reason: str, actor: str | None = None, idempotency_key: str | None = None
+    ) -> Event:
         """Archive the document. No further evidence is requested, and only workers may append events."""
-        return await self._documents.archive(self.id, reason=reason, actor=actor)
+        return await self._documents.archive(
+            self.id, reason=reason, actor=actor, idempotency_key=idempotency_key
+        )
 
     async def retry(
-        self, evidence: str = Evidence.TSA, *, reason: str | None = None, actor: str | None = None
+        self,
+        evidence: str = Evidence.TSA,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Event:
         """Grant new attempts for an evidence that was given up."""
-        return await self._documents.retry(self.id, evidence, reason=reason, actor=actor)
+        return await self._documents.retry(
+            self.id, evidence, reason=reason, actor=actor, idempotency_key=idempotency_key
+        )
 
     async def erase(self, *, reason: str, actor: str | None = None) -> Erasure:
         """Erase name, digest and predecessor from `document.added`; return what stays, and why."""
@@ -211,6 +227,19 @@ def find_request(events: Sequence[Event], payload: Mapping[str, Any]) -> Event |
         if (each.witness, each.stage, each.evidence) == (payload["witness_hash"], stage, evidence):
             return events[each.seq]
     return None
+
+
+def find_retry(events: Sequence[Event], key: str | None, asked: Mapping[str, Any]) -> Event | None:
+    """Return the retry that this key made; raise `IdempotencyConflict` if the key made something else."""
+    made = key and event_id_for(events[0].entity_id, key)
+    before = next((each for each in events if made and each.id == made), None)
+    if before is None:
+        return None
+    said = {**(before.payload or {}), "actor": before.actor}
+    same = before.kind == RETRY and said.get("evidence") in asked["evidence"]
+    if not same or any(said.get(name) != asked.get(name) for name in ("actor", "reason")):
+        raise IdempotencyConflict(f"the key {key!r} was used for another event; use another key")
+    return replace(before, replayed=True)
 
 
 def check_stage(stage: str) -> str:

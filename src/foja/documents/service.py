@@ -13,6 +13,7 @@ from foja.core.fields import many
 from foja.core.registry import check_digest
 from foja.documents.bundles import Bundles
 from foja.documents.document import (
+    RETRY,
     Data,
     Document,
     Erasure,
@@ -20,6 +21,7 @@ from foja.documents.document import (
     derive_id,
     describe_rest,
     find_request,
+    find_retry,
     rewound,
     store_data,
 )
@@ -33,7 +35,7 @@ from foja.errors import BadPayload, IdempotencyConflict, OutOfTurn
 from foja.ledger.event import Event, parse_id
 from foja.ledger.ledger import Ledger
 
-ADDED, RETRY = "added", "protection.retry.requested"
+ADDED = "added"
 
 
 class Documents(DocumentHistories):
@@ -163,20 +165,45 @@ class Documents(DocumentHistories):
         *,
         witness_hash: str | None = None,
         actor: str | None = None,
+        idempotency_key: str | None = None,
         **fields: Unpack[SignatureFields],
     ) -> Event:
-        """Check a signature over the document as it is now and record it, or raise `BadPayload`."""
+        """Check a signature over the document as it is now and record it, or raise `BadPayload`.
+
+        A signature that is checked is recorded once without a key, too.
+        """
         witness = check_digest(witness_hash or await self._rendition(parse_id(document_id, "document")))
         body = payload_of(signature, witness, **fields)
-        return await self.record(document_id, SIGNED, body, actor=actor, idempotency_key=key_of(body))
+        key = key_of(body) or idempotency_key
+        return await self.record(document_id, SIGNED, body, actor=actor, idempotency_key=key)
 
-    async def revoke(self, document_id: UUID | str, *, reason: str, actor: str | None = None) -> Event:
+    async def revoke(
+        self,
+        document_id: UUID | str,
+        *,
+        reason: str,
+        actor: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Event:
         """Revoke the document. Its proofs stay valid; no further evidence is requested."""
-        return await self.record(document_id, "document.revoked", {"reason": reason}, actor=actor)
+        body = {"reason": reason}
+        return await self.record(
+            document_id, "document.revoked", body, actor=actor, idempotency_key=idempotency_key
+        )
 
-    async def archive(self, document_id: UUID | str, *, reason: str, actor: str | None = None) -> Event:
+    async def archive(
+        self,
+        document_id: UUID | str,
+        *,
+        reason: str,
+        actor: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Event:
         """Archive the document. No further evidence is requested, and only workers may append events."""
-        return await self.record(document_id, "document.archived", {"reason": reason}, actor=actor)
+        body = {"reason": reason}
+        return await self.record(
+            document_id, "document.archived", body, actor=actor, idempotency_key=idempotency_key
+        )
 
     async def retry(
         self,
@@ -185,9 +212,12 @@ class Documents(DocumentHistories):
         *,
         reason: str | None = None,
         actor: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Event:
         """Grant new attempts for an evidence that was given up."""
-        granted = await self.grant(document_id, [evidence], reason=reason, actor=actor)
+        granted = await self.grant(
+            document_id, [evidence], reason=reason, actor=actor, idempotency_key=idempotency_key
+        )
         if not granted:
             raise OutOfTurn(
                 f"{evidence} of {document_id} was not given up; `foja explain {document_id}` shows its state"
@@ -201,19 +231,32 @@ class Documents(DocumentHistories):
         *,
         reason: str | None = None,
         actor: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Sequence[Event]:
-        """Grant new attempts for each of these that was given up; return the events, none if none was."""
-        document = parse_id(document_id, "document")
+        """Grant new attempts for each of these that was given up; return the events, none if none was.
+
+        The last event has the key; the same request again returns that one.
+        """
+        document, chosen = parse_id(document_id, "document"), many(evidence)
+        optional = {"reason": reason} if reason else {}
         events, now = await self._history(document)
-        history, optional = read(events), {"reason": reason} if reason else {}
-        granted, chosen = [], many(evidence)
-        for track in history.tracks.values():
-            if track.evidence in chosen and is_stalled(track, self.policy, now):
-                witness = track.witness
-                if track.evidence is Evidence.ARTIFACT and history.last:
-                    witness = history.last.witness  # a document has one artifact: that of its last request
-                payload = {"evidence": track.evidence, "witness_hash": witness, **optional}
-                granted.append(await self.record(document, RETRY, payload, actor=actor))
+        if before := find_retry(events, idempotency_key, {"evidence": chosen, "actor": actor, **optional}):
+            await self._ledger.await_standbys()
+            return [before]
+        history = read(events)
+        stalled = [
+            each
+            for each in history.tracks.values()
+            if each.evidence in chosen and is_stalled(each, self.policy, now)
+        ]
+        granted = []
+        for left, track in zip(range(len(stalled))[::-1], stalled, strict=True):
+            witness = track.witness
+            if track.evidence is Evidence.ARTIFACT and history.last:
+                witness = history.last.witness  # a document has one artifact: that of its last request
+            payload = {"evidence": track.evidence, "witness_hash": witness, **optional}
+            key = f"{idempotency_key}/{left}" if idempotency_key and left else idempotency_key
+            granted.append(await self.record(document, RETRY, payload, actor=actor, idempotency_key=key))
         return granted
 
     async def erase(self, document_id: UUID | str, *, reason: str, actor: str | None = None) -> Erasure:

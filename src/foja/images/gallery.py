@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -183,9 +184,9 @@ class Gallery(Stream):
         if event.place is not None and event.at is not None:
             return added(Fact(event.seq, event.id, ADDED, event.at, None, event.payload), event.place)
         if row := await self._reads.find(self.id, image):
-            return _image(row)
+            return replace(_image(row), replayed=event.replayed)
         then = await self.list(at=event.seq + 1)
-        return next(each for each in then if each.id == image)
+        return replace(next(each for each in then if each.id == image), replayed=event.replayed)
 
     async def content(self, image_id: UUID | str, variant: str | None = None) -> bytes:
         """Return the stored bytes of an image, or of one of its variants."""

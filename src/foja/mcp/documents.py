@@ -103,10 +103,11 @@ async def fetch_bundle(
 
 
 async def verify_document(document_id: DocumentId) -> dict[str, Any]:
-    """Judge the evidence of a document as a reader would, with the roots of this installation."""
+    """Judge the evidence of a document as a reader would, and say what it waits for, and who does that."""
     agent = agent_with(Scope.READ)
     document = await agent.app.documents.open(document_id)
-    return await _judge(agent, await document.bundle(), await document.trust())
+    found = await _judge(agent, await document.bundle(), await document.trust())
+    return {**found, "explain": await document.explain()}
 
 
 async def verify_content(content_base64: Base64, trust: Trust = None) -> dict[str, Any]:

@@ -37,8 +37,8 @@ class KeyedRequest:
         """Return whether a request under this key was answered before, whatever it asked."""
         return self.key is not None and bool(await self.ledger.events(self._stream(self.key), None, 1))
 
-    async def note(self, asked: Mapping[str, Any], *made: str) -> Sequence[str]:
-        """Remember what this request made; return what the first one made, if it was another one."""
+    async def note(self, asked: Mapping[str, Any], *made: str) -> Sequence[str] | None:
+        """Remember what this request made; return what the first one made if another one was faster."""
         if self.key is not None:
             body = {"asked": digest_of(self.key, asked), "made": list(made)}
             draft = self.ledger.draft(
@@ -47,8 +47,8 @@ class KeyedRequest:
             try:
                 await self.ledger.append(draft)
             except IdempotencyConflict:
-                return await self.found(asked) or made
-        return made
+                return await self.found(asked)
+        return None
 
     def new_id(self, what: bytes) -> UUID | None:
         """Return the id of what this request makes, the same for the same key; None without a key."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from fastapi import FastAPI, Response
@@ -26,6 +23,7 @@ from foja.web.conversations import approvals, proofs, slots
 from foja.web.conversations import routes as conversations
 from foja.web.documents import additions, evidence, lifecycle
 from foja.web.documents import routes as documents
+from foja.web.endpoints.optional import optional_routes
 from foja.web.galleries import routes as galleries
 from foja.web.galleries import variants
 from foja.web.jobs import bulk
@@ -69,19 +67,11 @@ def create_application(ctx: WebContext) -> ASGIApp:
     web.openapi = partial(_described, web)  # type: ignore[method-assign]
     web.state.ctx = ctx
     add_problems(web, login.to_login, error_page)
-    for module in (*API, *_extras(), page, login):
-        add_routes(web, module.routes)
+    for routes in (*(each.routes for each in (*API, page, login)), *optional_routes()):
+        add_routes(web, routes)
     add_pages(web)
     add_operations(web)
     return shared(LocalNames(DirectAppends(web, ctx), ctx), ctx.front)
-
-
-def _extras() -> Iterator[Any]:
-    """Yield the modules of routes that need an extra, if it is installed."""
-    if find_spec("ag_ui"):
-        yield import_module("foja.web.conversations.ag_ui")
-    if find_spec("mcp"):
-        yield import_module("foja.web.endpoints.mcp")
 
 
 def create_metrics_application(ctx: WebContext) -> ASGIApp:

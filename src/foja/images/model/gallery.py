@@ -35,6 +35,7 @@ class Image:
     variants: Mapping[str, str] = field(default_factory=dict)  # URL by name
     thumbnail_url: str | None = None
     signature: str | None = None  # the digest that the variants were made from
+    replayed: bool = field(default=False, compare=False, repr=False)  # the change was recorded before
 
     @property
     def main(self) -> bool:

@@ -25,6 +25,8 @@ from foja.quotation import LONGEST_LINE, quoted
 
 MISSING_NAMED = 12
 _SEAL = "seal"
+_NO_PROOFS = {"container", "ledger", _SEAL, "signature"}  # what a bundle has without any proof
+_REQUESTED = "document.protected.requested"
 _NO_PROOF = ("document", Reason.UNKNOWN_PROOF)
 _NOT_THERE = (Status.ABSENT, Status.PENDING)
 _FAR = timedelta(days=1)  # clocks that differ by more are worth a remark
@@ -197,7 +199,30 @@ def _more(report: Report, language: str) -> Iterator[str]:
         for item in missing_items(report)[:MISSING_NAMED]:
             ask = text(f"ask_{item.kind}", language)
             yield text("missing", language, item=say_item(item, language), ask=ask)
-    yield _change(report, language)
+    unproven = _unproven(report, language)
+    if not unproven or missing_items(report):
+        yield _change(report, language)
+    if unproven:
+        yield unproven
+
+
+def _unproven(report: Report, language: str) -> str | None:
+    """Return what to do where no proof of the document is given: it was not requested, or not made yet."""
+    absent = all(
+        each.evidence in _NO_PROOFS
+        or each.status is Status.ABSENT
+        or (each.evidence, each.reason) == _NO_PROOF
+        for each in report.evidence
+    )
+    if report.verdict is not Verdict.INDETERMINATE or report.contents or not absent:
+        return None
+    if not report.history:
+        alone = not any(each.evidence in _NO_PROOFS for each in report.evidence)
+        return text("unproven", language) if alone else None
+    asked = next((each for each in reversed(report.history) if each.kind == _REQUESTED), None)
+    if asked is None:
+        return text("unprotected", language)
+    return text("unworked", language, time=say_time(asked.at, language))
 
 
 def _revocation(report: Report, language: str) -> Iterator[str]:

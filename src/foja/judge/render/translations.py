@@ -167,6 +167,31 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "What would change it: no further root or key. Ask the sender for an unchanged copy.",
         "Qué lo cambiaría: ninguna otra raíz o clave. Pida al remitente una copia sin cambios.",
     ),
+    "unproven": (
+        "No proof: none was given with the document. Ask its sender for its bundle, or for a proof of it.",
+        "Sin prueba: no se aportó ninguna con el documento. Pida a quien lo envía su paquete, o una prueba.",
+    ),
+    "unprotected": (
+        (
+            "No proof: the file has none of the document itself, and none was requested. Its sender must "
+            "protect it first (`foja protect`, or “Protect” on its page), and then send the bundle."
+        ),
+        (
+            "Sin prueba: el archivo no tiene ninguna del propio documento, ni se pidió. Quien lo envía debe "
+            "protegerlo primero (`foja protect`, o “Proteger” en su página) y después enviar el paquete."
+        ),
+    ),
+    "unworked": (
+        (
+            "No proof: it was requested on {time}, and none was made before the file was written. Its sender "
+            "must look why (`foja explain`), start `foja worker` if none runs, and send the bundle again."
+        ),
+        (
+            "Sin prueba: se solicitó el {time}, y no se hizo ninguna antes de escribir el archivo. Quien lo "
+            "envía debe ver por qué (`foja explain`), arrancar `foja worker` si no hay ninguno y enviar el "
+            "paquete otra vez."
+        ),
+    ),
     # what events say
     "said_title": ("What was recorded", "Qué se registró"),
     "said_proven": (

@@ -77,7 +77,9 @@ async def create(
         expires_at=_end(body),
         actor=caller.principal.actor,
     )
-    await request.note(asked, made.id)
+    if first := await request.note(asked, made.id):
+        await caller.ctx.app.access.keys.revoke(made.id, actor=caller.principal.actor)
+        refuse_second("key", first)
     return _answer({"id": made.id, "key": made.text}, 201)
 
 

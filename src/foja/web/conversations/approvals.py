@@ -41,8 +41,8 @@ async def request(
     if key is not None and body.approval_id is None:
         fields["approval_id"] = str(request.new_id(b"approval"))
     approval = await conversation.request_approval(**fields)
-    await request.note(asked, approval.id)
-    return JsonAnswer(as_json(approval), 201)
+    first = await request.note(asked, approval.id)
+    return JsonAnswer(as_json(approval), 200 if first else 201)
 
 
 @routes.get("", response_model=ApprovalList)

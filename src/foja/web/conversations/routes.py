@@ -34,13 +34,15 @@ async def create(
     caller: Writer, body: Annotated[NewConversation, body_of(NewConversation)], key: Key = None
 ) -> Response:
     """Open a conversation. It exists from its first event on, which the body may contain."""
-    request = keyed(caller, key, "/v1/conversations")
+    request, asked = keyed(caller, key, "/v1/conversations"), body.model_dump(mode="json")
+    again = await request.found(asked) is not None
     conversation = await caller.app.conversations.open(body.id or request.new_id(b"conversation"))
-    address = {"Location": f"/v1/conversations/{conversation.id}"}
-    if body.event is None:
-        return JsonAnswer({"id": str(conversation.id), "event": None}, 201, address)
-    event = await append_to(conversation, body.event, key, caller)
-    return JsonAnswer({"id": str(conversation.id), "event": event.envelope()}, status_of(event), address)
+    event = await append_to(conversation, body.event, key, caller) if body.event else None
+    if not again:
+        again = await request.note(asked) is not None
+    answer = {"id": str(conversation.id), "event": event.envelope() if event else None}
+    status = 200 if again else status_of(event) if event else 201
+    return JsonAnswer(answer, status, {"Location": f"/v1/conversations/{conversation.id}"})
 
 
 @routes.get("", response_model=ConversationPage)

@@ -44,7 +44,11 @@ async def reserve(
         return _reserved(found, 200)
     slots = await conversation.reserve(**asked)
     made = (str(slots.token), slots.deadline.isoformat(), *map(str, slots.seqs))
-    return _reserved(await request.note(asked, *made), 201)
+    if first := await request.note(asked, *made):
+        for ordinal in range(len(slots.seqs)):
+            await slots.void(ordinal, reason="an equal request was first", actor=caller.principal.actor)
+        return _reserved(first, 200)
+    return _reserved(made, 201)
 
 
 @routes.post("/slots/{token}/extend", response_model=Deadline, openapi_extra=describe_body(Extension))

@@ -7,7 +7,7 @@ from binascii import Error as NotBase64
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Response
@@ -74,8 +74,9 @@ async def sign(
     fields: SignatureFields = {"format": body.format, "signer": body.signer, "reason": body.reason}
     fields["key"], fields["certificate"] = _bytes("key", body.key), _bytes("certificate", body.certificate)
     signature = _bytes("signature", body.signature)
-    actor, witness = caller.principal.actor, body.witness_hash
-    act = partial(caller.app.documents.sign, document, signature, witness_hash=witness, actor=actor, **fields)
+    who: dict[str, Any] = {"actor": caller.principal.actor, "idempotency_key": key}
+    sign = caller.app.documents.sign
+    act = partial(sign, document, signature, witness_hash=body.witness_hash, **who, **fields)
     return await _once(caller, key, document, "signatures", body, act)
 
 
@@ -87,8 +88,11 @@ async def revoke(
     key: Key = None,
 ) -> Response:
     """Revoke the document. Its proofs stay valid; no further evidence is requested."""
-    act = partial(caller.app.documents.revoke, document, reason=body.reason, actor=caller.principal.actor)
-    return await _once(caller, key, document, "revoke", body, act)
+    check_key(key)
+    revoke = caller.app.documents.revoke
+    return event_answer(
+        await revoke(document, reason=body.reason, actor=caller.principal.actor, idempotency_key=key)
+    )
 
 
 @routes.post("/archive", **event_route(ReasonBody))
@@ -99,8 +103,11 @@ async def archive(
     key: Key = None,
 ) -> Response:
     """Archive the document. No further evidence is requested, and only workers may append events."""
-    act = partial(caller.app.documents.archive, document, reason=body.reason, actor=caller.principal.actor)
-    return await _once(caller, key, document, "archive", body, act)
+    check_key(key)
+    archive = caller.app.documents.archive
+    return event_answer(
+        await archive(document, reason=body.reason, actor=caller.principal.actor, idempotency_key=key)
+    )
 
 
 @routes.post("/retry", **event_route(RetryBody))
@@ -111,8 +118,11 @@ async def retry(
     key: Key = None,
 ) -> Response:
     """Grant new attempts for an evidence that was given up."""
-    act = partial(caller.app.documents.retry, document, actor=caller.principal.actor, **dict(body))
-    return await _once(caller, key, document, "retry", body, act)
+    check_key(key)
+    retry = caller.app.documents.retry
+    return event_answer(
+        await retry(document, actor=caller.principal.actor, idempotency_key=key, **dict(body))
+    )
 
 
 @routes.post("/erase", response_model=ErasureAnswer, openapi_extra=describe_body(ReasonBody))

@@ -52,6 +52,7 @@ async def gallery(caller: Reader, product_id: str, at: Number = None) -> Respons
     "/{product_id}/images",
     status_code=201,
     response_model=ImageAnswer,
+    responses=again(ImageAnswer),
     openapi_extra=describe_upload(ExternalImage, *sorted(FIELDS)),
 )
 async def add(
@@ -175,4 +176,4 @@ async def protect(
 
 def _made(product_id: UUID, image: Image) -> Response:
     address = {"Location": f"/v1/products/{product_id}/images/{image.id}"}
-    return JsonAnswer(describe_image(product_id, image), 201, address)
+    return JsonAnswer(describe_image(product_id, image), 200 if image.replayed else 201, address)

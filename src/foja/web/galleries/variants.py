@@ -10,7 +10,7 @@ from fastapi import Query, Request, Response
 from foja.errors import ObjectMissing
 from foja.images.model.gallery import OBJECT
 from foja.images.model.headers.parser import parse_header
-from foja.web.caller import Reader, Writer
+from foja.web.caller import Reader, Retrier, Writer
 from foja.web.reference.answers.galleries import RenderedCount, RenderingAnswer
 from foja.web.reference.openapi import file_answer
 from foja.web.routers import api_router
@@ -26,7 +26,7 @@ Force = Annotated[bool, Query(description="also what failed as often as it may b
 
 
 @routes.post("/render", response_model=RenderedCount)
-async def render_failed(caller: Writer, product_id: str, force: Force = False) -> Response:
+async def render_failed(caller: Retrier, product_id: str, force: Force = False) -> Response:
     """Render the images of a product again whose last job failed or was skipped."""
     await caller.app.images.list(product_id)  # refuses a stream of another domain
     return JsonAnswer({"images": await caller.app.images.render(product_id=product_id, force=force)})
@@ -41,7 +41,7 @@ async def rendering(caller: Reader, product_id: str, image_id: str) -> Response:
 
 
 @routes.post("/{image_id}/render", response_model=RenderedCount)
-async def render(caller: Writer, product_id: str, image_id: str, force: Force = False) -> Response:
+async def render(caller: Retrier, product_id: str, image_id: str, force: Force = False) -> Response:
     """Render an image again."""
     image = await caller.app.images.image(product_id, image_id)
     return JsonAnswer({"images": await caller.app.images.render(image, force=force)})

@@ -10,7 +10,7 @@ from fastapi import Request, Response
 
 from foja.errors import BadPayload
 from foja.ledger.event import new_id, parse_id
-from foja.web.caller import Caller, Reader, Writer
+from foja.web.caller import Caller, Reader, Retrier, Writer
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import check_sizes, field, file_of, files_of, read_form, see_other
 from foja.web.pages.frame.page import Requested
@@ -110,7 +110,7 @@ async def remove(caller: Writer, request: Request, product_id: str, image_id: st
 
 
 @routes.post("/{product_id}/{image_id}/render")
-async def render(caller: Writer, request: Request, product_id: str, image_id: str) -> Response:
+async def render(caller: Retrier, request: Request, product_id: str, image_id: str) -> Response:
     """Render the variants of an image again."""
     force = field(await read_form(request), "force") == "true"
     await caller.app.images.render(image_id, force=force)

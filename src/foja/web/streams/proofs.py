@@ -61,8 +61,8 @@ async def protect_once(
     if found := await request.found(asked):
         return JsonAnswer(protected(await caller.app.documents.open(found[0])), 200)
     document = await protect(body.required_evidence, actor=caller.principal.actor)
-    await request.note(asked, str(document.id))
-    return JsonAnswer(protected(document), 201)
+    first = await request.note(asked, str(document.id))
+    return JsonAnswer(protected(document), 200 if first else 201)
 
 
 def protected(document: Document) -> dict[str, Any]:

@@ -50,6 +50,7 @@ async def capabilities(caller: Writer) -> Response:
     "",
     status_code=201,
     response_class=Response,
+    responses={200: {"description": "It was created before."}},
     openapi_extra=headers(
         "Tus-Resumable", "Upload-Length", optional=("Upload-Metadata", "Upload-Checksum"), body=True
     ),
@@ -61,8 +62,7 @@ async def create(caller: Writer, request: Request, key: Key = None) -> Response:
     check_metadata(metadata, caller, length)
     named, asked = keyed(caller, key, "/v1/uploads"), {"length": length, "metadata": metadata}
     if found := await named.found(asked):
-        upload = await _finished(caller, _find(caller, found[0]))
-        return _created(upload, {"Upload-Offset": str(_uploads(caller).offset(upload))})
+        return await _created_before(caller, found[0])
     uploads, settings = _uploads(caller), caller.app.settings
     if length > settings.upload_bytes:
         raise TooLarge(f"an upload has at most {settings.upload_bytes:,} bytes (FOJA_UPLOAD_MAX_MB)")
@@ -76,11 +76,13 @@ async def create(caller: Writer, request: Request, key: Key = None) -> Response:
             retry_after=RETRY_SECONDS,
         )
     upload = uploads.create(who.tenant, who.actor, length, metadata, seconds=settings.upload_seconds)
-    await named.note(asked, upload.token)
+    if first := await named.note(asked, upload.token):
+        uploads.remove(upload)
+        return await _created_before(caller, first[0])
     more: Mapping[str, str] = {}
     if media_type_of(request) == CHUNK_TYPE or not length:
         more = await _receive(caller, request, upload, 0)
-    return _created(upload, more)
+    return _created(upload, more, 201)
 
 
 @routes.head(ONE, response_class=Response, openapi_extra=headers("Tus-Resumable"))
@@ -125,9 +127,14 @@ async def remove(caller: Writer, request: Request, token: str) -> Response:
     return Response(status_code=204, headers=RESUMABLE)
 
 
-def _created(upload: Upload, more: Mapping[str, str]) -> Response:
+async def _created_before(caller: Caller, token: str) -> Response:
+    upload = await _finished(caller, _find(caller, token))
+    return _created(upload, {"Upload-Offset": str(_uploads(caller).offset(upload))}, 200)
+
+
+def _created(upload: Upload, more: Mapping[str, str], status: int) -> Response:
     address = {"Location": f"/v1/uploads/{upload.token}"}
-    return Response(status_code=201, headers={**RESUMABLE, **address, **expiry(upload.expires_at), **more})
+    return Response(status_code=status, headers={**RESUMABLE, **address, **expiry(upload.expires_at), **more})
 
 
 async def _receive(caller: Caller, request: Request, upload: Upload, offset: int) -> dict[str, str]:

@@ -46,7 +46,9 @@ async def create(
     request, asked = keyed(caller, key, "/v1/webhooks"), body.model_dump(exclude_unset=True)
     refuse_second("webhook", await request.found(asked))
     made = await caller.app.webhooks.create(**dict(body), actor=caller.principal.actor)
-    await request.note(asked, str(made.id))
+    if first := await request.note(asked, str(made.id)):
+        await caller.app.webhooks.remove(made.id, actor=caller.principal.actor)
+        refuse_second("webhook", first)
     return JsonAnswer(_json(made), 201, {"Location": f"/v1/webhooks/{made.id}"})
 
 

@@ -96,11 +96,13 @@ begin
     where (r.max_attempts, r.retries) <> (coalesce(p_max_attempts, r.max_attempts), coalesce(p_retries, r.retries));
 end $$;
 
--- Derive the last jobs of a gallery's images again.
+-- Derive the last jobs of a gallery's images again. When a job was started is in no event: a row that is right keeps it.
 create function foja.rebuild_thumbnail_jobs(p_product uuid) returns void
 language sql as $$
-    delete from public.image_thumbnail_jobs t where t.product_id = p_product;
-    insert into public.image_thumbnail_jobs (id, product_id, product_image_id, status, attempts, last_error, created_at,
+    delete from public.image_thumbnail_jobs t where t.product_id = p_product and not exists (select
+        from public.product_images i join foja.job j on j.entity_id = i.product_id and j.type = 'render_image'
+            and j.payload ->> 'image_id' = i.id::text where i.id = t.product_image_id);
+    insert into public.image_thumbnail_jobs as t (id, product_id, product_image_id, status, attempts, last_error, created_at,
         completed_at, error_code, skipped, tenant, job_id)
     select distinct on (i.id) i.id, i.product_id, i.id, foja.thumbnail_status(j.state),
         foja.rendering_attempts(j.payload, j.tries),
@@ -114,7 +116,13 @@ language sql as $$
             and v.kind in ('image.skipped', 'image.failed', 'image.rendered')
             and v.payload::jsonb ->> 'image_id' = i.id::text order by v.seq desc limit 1
     ) told on j.finished_at is not null
-    where i.product_id = p_product order by i.id, j.job_id desc;
+    where i.product_id = p_product order by i.id, j.job_id desc
+    on conflict (product_image_id) do update set product_id = excluded.product_id, status = excluded.status,
+        attempts = excluded.attempts, last_error = excluded.last_error, created_at = excluded.created_at,
+        completed_at = excluded.completed_at, error_code = excluded.error_code, skipped = excluded.skipped,
+        tenant = excluded.tenant, job_id = excluded.job_id,
+        started_at = case when t.job_id = excluded.job_id then t.started_at end,
+        duration_ms = case when (t.job_id, t.status) = (excluded.job_id, excluded.status) then t.duration_ms end;
 $$;
 
 revoke execute on function foja.unrendered_images, foja.rendering_payload, foja.rendering_attempts, foja.rendering_death, foja.request_rendering, foja.queue_rendering, foja.thumbnail_status, foja.show_rendering,

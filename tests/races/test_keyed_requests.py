@@ -1,0 +1,61 @@
+"""The same request twice at the same time, under one Idempotency-Key."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import psycopg
+import pytest
+
+from foja.app import App
+from tests.flow.keyed_acts import FILL, PAPER, SECRET, TALK, Scene, acts, code_of, opened, recorded, stable
+
+PAIRS = 6
+
+
+@pytest.fixture
+async def scene(
+    open_app: Callable[..., App], admin: psycopg.Connection[Any], tmp_path: Path
+) -> AsyncIterator[Scene]:
+    async with opened(open_app, admin, tmp_path) as scene:
+        yield scene
+
+
+async def test_two_equal_requests_at_once_are_one(scene: Scene, admin: psycopg.Connection[Any]) -> None:
+    """Of two `POST …/revoke` at once under one key, one was refused with 422, `document_closed`."""
+    for path, act in acts(scene.names).items():
+        for _ in range(PAIRS):
+            keyed = replace(act, headers={**act.headers, "Idempotency-Key": str(uuid4())})
+            pair = await asyncio.gather(*(scene.send(path, keyed, act.body) for _ in range(2)))
+            check(path, *pair)
+            made = recorded(admin)
+            again = await scene.send(path, keyed, act.body)
+            check(path, pair[0], again)
+            assert recorded(admin) == made, path
+            await renew(scene, path)
+
+
+async def renew(scene: Scene, path: str) -> None:
+    """Make anew what the act at this address uses up."""
+    if path.startswith(PAPER):
+        await scene.new_document(protected=path.endswith("/retry"))
+        await scene.app.work(until_idle=True)
+    elif path == FILL:
+        slots = await scene.post(f"{TALK}/slots".format(**scene.names), {"count": 1, "ttl": 600})
+        scene.names |= {"token": slots["token"], "seq": str(slots["seqs"][0])}
+
+
+def check(path: str, *answers: httpx.Response) -> None:
+    """Both succeed and say the same; of an answer with a secret there is at most one."""
+    if path in SECRET:
+        assert {code_of(each) for each in answers if not each.is_success} <= {"idempotency_conflict"}, path
+        return
+    assert all(each.is_success for each in answers), (path, [each.text for each in answers])
+    one, other = map(stable, answers)
+    assert one == other, path
