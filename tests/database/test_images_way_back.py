@@ -6,6 +6,7 @@ from foja.domains import prepare
 from foja.sql.steps import read_steps
 from tests.database.rows import Admin
 from tests.database.shop import Shop
+from tests.docs.pages import docs
 
 BEFORE = next(step.number for step in read_steps() if step.name == "images") - 1
 
@@ -26,6 +27,11 @@ async def test_the_rows_are_made_from_the_events_again(admin: Admin, database_ur
     await prepare(database_url)
     assert (shop.order, shop.row(images[2])["alt"], shop.kinds()) == (order, text, kinds)
     assert shop.insert() == 3
+
+
+def test_the_guide_names_the_step_of_the_way_back() -> None:
+    """How the seed's tables are rolled back was written down nowhere."""
+    assert f"`foja migrate --to {BEFORE} --yes`" in docs("images").read_text()
 
 
 async def test_references_are_made_again_after_the_way_back_past_objects(
