@@ -123,8 +123,15 @@ async def test_every_answer_and_no_other_origin(open_app: Callable[..., App]) ->
         assert answer.status_code == 403
 
 
-@pytest.mark.parametrize("text", ["*", "https://a.example/path", "a.example", "https://u@a.example", "null"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("*", "https://a.example/path", "a.example", "https://u@a.example", "null", "https://A.example"),
+        *("https://a.example:443", "http://a.example:80", "https://cañón.example", "https://a.example/"),
+    ],
+)
 def test_a_setting_that_is_not_an_origin_is_refused(open_app: Callable[..., App], text: str) -> None:
+    """What no browser sends as it is written was accepted, and matched no page."""
     with pytest.raises(SetupFailed, match="CORS_ORIGINS"):
         open_app(cors_origins=text)
 
@@ -140,6 +147,7 @@ STRANGERS = [
     "http://app.example.org",
     "https://app.example.org:8443",
     "https://app.example.org/",
+    "HTTPS://APP.EXAMPLE.ORG",
     "https://app.example.org@evil.example",
     f"{NAMED} https://evil.example",
     "*",

@@ -87,6 +87,7 @@ async def test_an_agent_protects_a_file_and_reads_its_verdict_over_stdio(
         assert status["explain"]
         verdict = await tools.call("verify_document", document_id=made["id"])
         assert verdict["verdict"] == "TOTAL_PASSED", verdict
+        assert verdict["explain"] == status["explain"]
         saved = await tools.call("fetch_bundle", document_id=made["id"], save_as="inner/contract.zip")
         assert saved["size"] == (root / "inner" / "contract.zip").stat().st_size
         again = await tools.call("verify_file", path="inner/contract.zip")

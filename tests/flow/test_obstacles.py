@@ -8,9 +8,11 @@ from uuid import UUID
 
 import pytest
 
+import foja
 from foja.app import App
 from foja.documents.workers import artifacts, executor, timestamps
 from foja.errors import Unavailable
+from foja.judge.render import as_html, as_text
 from foja.ledger.sequencer import Sequencer
 from tests.database.rows import Admin
 from tests.flow.command import Run
@@ -112,3 +114,25 @@ def test_waiting_ends(
     told = run("protect", paper, "--wait")
     assert told.code == 1
     assert ("the log is halted" if fault == "halted" else "waits for a checkpoint") in told.out
+
+
+@pytest.mark.parametrize("requested", [False, True])
+async def test_a_report_without_a_proof_says_what_its_sender_must_do(app: App, requested: bool) -> None:
+    """A document without `app.work` printed `none INDETERMINATE`, and nothing said why."""
+    document = await app.documents.add(b"a letter", name="letter.txt")
+    if requested:
+        await document.protect()
+        assert "No worker is running" in await document.explain()
+    report = foja.verify(await document.bundle(), await document.trust())
+    said = {
+        "en": "none was made before the file was written" if requested else "none was requested",
+        "es": "no se hizo ninguna antes de escribir el archivo" if requested else "ni se pidió",
+    }
+    assert report.verdict is foja.Verdict.INDETERMINATE
+    assert said["en"] in " ".join(report.document()["headline"])  # type: ignore[arg-type]
+    for language, sentence in said.items():
+        assert sentence in as_text(report, language)
+        assert sentence in as_html(report, language)
+    await app.publish()  # with a signed checkpoint, and for a reader without the roots
+    assert said["en"] in " ".join(foja.verify(await document.bundle()).headline)
+    assert "none was given" in " ".join(foja.verify(b"a letter").headline)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,6 +15,7 @@ import psycopg
 import pytest
 
 from foja.app import App
+from foja.errors import IdempotencyConflict
 from tests.flow.keyed_acts import FILL, PAPER, SECRET, TALK, Scene, acts, code_of, opened, recorded, stable
 
 PAIRS = 6
@@ -39,6 +41,25 @@ async def test_two_equal_requests_at_once_are_one(scene: Scene, admin: psycopg.C
             check(path, pair[0], again)
             assert recorded(admin) == made, path
             await renew(scene, path)
+
+
+@pytest.mark.parametrize("act", ["revoke", "archive", "retry", "sign"])
+async def test_two_equal_calls_at_once_are_one(scene: Scene, act: str) -> None:
+    """The same in Python, where these acts took no key; another request under the key is a conflict."""
+    document = await scene.app.documents.open(scene.names["document_id"])
+    fields = {"format": "unchecked", "signer": "Ana"} if act == "sign" else {}
+    call = partial(getattr(document, act), **fields, actor="local:ana", idempotency_key="k")
+    events = await asyncio.gather(*(call(reason="a") for _ in range(8)))
+    again = await call(reason="a")
+    assert {each.seq for each in events} == {again.seq}
+    assert sorted(each.replayed for each in events) == [False] + [True] * 7
+    assert again.replayed
+    for other in (partial(call, reason="b"), partial(call, reason="a", actor="local:eva")):
+        with pytest.raises(IdempotencyConflict):
+            await other()
+    if act != "retry":
+        with pytest.raises(IdempotencyConflict):
+            await document.retry(reason="a", actor="local:ana", idempotency_key="k")
 
 
 async def renew(scene: Scene, path: str) -> None:
