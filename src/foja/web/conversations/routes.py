@@ -34,9 +34,10 @@ async def create(
     caller: Writer, body: Annotated[NewConversation, body_of(NewConversation)], key: Key = None
 ) -> Response:
     """Open a conversation. It exists from its first event on, which the body may contain."""
-    request, asked = keyed(caller, key, "/v1/conversations"), body.model_dump(mode="json")
-    again = await request.found(asked) is not None
+    request = keyed(caller, key, "/v1/conversations")
     conversation = await caller.app.conversations.open(body.id or request.new_id(b"conversation"))
+    asked = {**body.model_dump(mode="json"), "id": str(conversation.id)}
+    again = await request.found(asked) is not None
     event = await append_to(conversation, body.event, key, caller) if body.event else None
     if not again:
         again = await request.note(asked) is not None
