@@ -38,7 +38,7 @@ def _networks(text: str) -> str:
     return text
 
 
-_UNSAID = {"http": ":80", "https": ":443"}  # a browser leaves out the usual port
+_USUAL_PORTS = {"http": ":80", "https": ":443"}  # a browser leaves out the usual port
 
 
 def _origins(text: str) -> str:
@@ -48,7 +48,7 @@ def _origins(text: str) -> str:
             raise ValueError(f"{each} is not an origin; write https://app.example.org, never *")
         if each != f"{parts.scheme}://{parts.netloc}" or parts.username is not None:
             raise ValueError(f"{each} is more than an origin; leave out what follows the host and port")
-        if not each.isascii() or parts.netloc.endswith(_UNSAID[parts.scheme]):
+        if not each.isascii() or parts.netloc.endswith(_USUAL_PORTS[parts.scheme]):
             raise ValueError(
                 f"no browser sends {each}; leave out :80 and :443, and write other letters as xn--"
             )
