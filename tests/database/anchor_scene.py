@@ -47,14 +47,14 @@ class Scene:
     def chain(self) -> Chain:
         return self.polygon.chain
 
-    async def protect(self, documents: int, *evidence: str) -> list[UUID]:
+    async def protect(self, documents: int, *evidence: str, stage: str | None = None) -> list[UUID]:
         """Add documents and work until their anchors are requested."""
         wanted = evidence or ("polygon",)
         ids = []
         for _ in range(documents):
             digest = sha256(f"document {next(_numbers)}".encode()).hexdigest()
             document = await self.app.documents.add_digest(digest)
-            await document.protect(["tsa", *wanted])
+            await document.protect(["tsa", *wanted], stage=stage)
             ids.append(document.id)
         await self.app.work(until_idle=True, only=["protect_document_v2", "run_tsa"])
         return ids

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from hashlib import sha256
 from typing import Any, LiteralString
 from uuid import UUID, uuid4
 
@@ -12,14 +13,19 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from foja.app import App
+from foja.blobs.store import object_key
 from foja.cli import main
 from foja.domains import prepare
 from foja.ledger.event import new_id
 from foja.observe.audit import audit
 from foja.sql.steps import read_steps
+from tests.database.anchor_scene import Scene, scene
+from tests.database.scans import hygiene
 from tests.database.test_objects import clean
+from tests.database.test_orphans import candidates
 from tests.database.test_schema import ask as query
 from tests.database.test_schema import dump
+from tests.fake_network import Chain
 from tests.job_domain import DECIDE, ERRAND, IN_ORDER, RUN, ask, do_well
 from tests.png import png
 
@@ -39,6 +45,21 @@ WORKED: tuple[tuple[str, LiteralString], ...] = (
     (RUN, "foja_run_errand"),
 )
 APPROVAL = {"approval_id": "a", "tool_name": "t", "tool_args": {}, "expires_at": "2999-01-01T00:00:00Z"}
+
+
+Step = Callable[[Scene], Awaitable[None]]
+
+
+def on_app(step: Callable[[App, Admin], Awaitable[None]]) -> Step:
+    """Return a step that needs the installation alone."""
+    return lambda scene: step(scene.app, scene.admin)
+
+
+async def purge_orphans(scene: Scene) -> None:
+    """Purge what was staged before."""
+    gone = await hygiene(scene.app).purger.purge(reason="tidying")
+    assert (gone.outcome, gone.deleted) == ("complete", 1)
+    assert candidates(scene.admin) == []
 
 
 def rows(url: str) -> set[str]:
@@ -97,6 +118,40 @@ async def leave_work(app: App, admin: Admin) -> None:
     await app.jobs.pause(IN_ORDER)
 
 
+async def leave_anchors(scene: Scene) -> None:
+    """Leave a batch in every status that a worker goes on with, and digests that wait for one."""
+    for status in ("confirmed", "sent", "drafted"):
+        await scene.protect(2, stage="intermediate")
+        steps = ["submit_anchor_polygon", "broadcast_anchor_polygon"]
+        await scene.app.work(until_idle=True, only=steps[: 1 if status == "drafted" else 2])
+        if status == "confirmed":
+            await scene.confirm()
+    await scene.protect(1, stage="intermediate")
+    assert scene.statuses() == {"confirmed": 1, "sent": 1, "drafted": 1}
+
+
+async def leave_orphans(app: App, admin: Admin) -> None:
+    """Leave an object that was purged, and one that a scan has staged."""
+    for data in (b"purged", b"staged"):
+        await app.objects.put(data)
+        await hygiene(app).scanner.scan()
+        if data == b"purged":
+            await hygiene(app).purger.purge(reason="tidying")
+    assert candidates(admin) == [object_key(sha256(b"staged").hexdigest(), 0)]
+
+
+async def finish_anchors(scene: Scene) -> None:
+    """Let the batches be sent, mined and confirmed, and every document be anchored."""
+    for _ in range(2):  # the second time with the batch of what waited
+        await scene.confirm()
+    assert scene.statuses() == {"confirmed": 4}
+    assert len({*scene.chain.sent}) == len(scene.chain.used) == 4, "nothing is paid twice"
+    anchored = scene.rows(
+        "select state, count(*) from foja.attempt where evidence = 'polygon' group by state"
+    )
+    assert anchored == [("confirmed", 7)]
+
+
 async def finish_work(app: App, admin: Admin) -> None:
     """Let workers do what waits, and leave only what waits for its time or for a person."""
     admin.execute("update foja.job set lease_until = clock_timestamp() where state = 'running'")
@@ -120,11 +175,15 @@ def test_every_way_back_and_forward_again_loses_no_work(
 ) -> None:
     """A queued image stayed queued for ever after 15 -> 14 -> 15: its job was deleted."""
 
-    async def act(step: Callable[[App, Admin], Awaitable[None]]) -> None:
-        async with open_app(domains=[ERRAND]) as app:
-            await step(app, admin)
+    chain = Chain()
 
-    asyncio.run(act(leave_work))
+    async def act(*steps: Step) -> None:
+        async with scene(open_app, admin, monkeypatch, domains=[ERRAND]) as found:
+            found.polygon.chain = chain
+            for step in steps:
+                await step(found)
+
+    asyncio.run(act(leave_anchors, on_app(leave_orphans), on_app(leave_work)))
     monkeypatch.setenv("FOJA_DATABASE_URL", database_url)
     before = rows(database_url)
     states = admin.execute("select distinct state from foja.job").fetchall()
@@ -133,7 +192,7 @@ def test_every_way_back_and_forward_again_loses_no_work(
         assert main(["migrate", "--to", str(number), "--yes"]) == 0
         assert main(["migrate"]) == 0
         assert rows(database_url) ^ before == set(), f"after the way back to {number}"
-    asyncio.run(act(finish_work))
+    asyncio.run(act(on_app(finish_work), finish_anchors, purge_orphans))
 
 
 async def test_what_is_written_meanwhile_is_decided_and_tracked_afterwards(
