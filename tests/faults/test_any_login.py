@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+import httpx
 import psycopg
 import pytest
 from psycopg import sql
@@ -21,6 +22,7 @@ from foja.ledger.event import Transient
 from foja.ledger.live.pubsub import split
 from foja.ledger.live.transient import pack
 from foja.sql.migrate import MIGRATION_LOCK, migrate
+from tests.flow.client import served
 
 LATEST = 30.0
 Admin = psycopg.Connection[Any]
@@ -112,3 +114,34 @@ async def test_a_full_lock_table_refuses_appends_until_its_holder_is_gone(
         assert refused.value.retryable
         stranger.execute("select pg_advisory_unlock_all()")
         assert (await talk.append("thinking", {"content": "after"})).seq == 1
+
+
+async def test_a_full_lock_table_is_named_by_readiness_until_it_has_room_again(
+    open_app: Callable[..., App], stranger: Admin
+) -> None:
+    """`/readyz` stayed 200 while every append was refused."""
+    async with open_app(retry_seconds=0.2, health_seconds=1.0) as app, served(app) as client:
+        talk = await app.conversations.open()
+        await talk.append("thinking", {"content": "before"})
+        assert await readiness_of(client, 200) == {"state": "works"}
+        with pytest.raises(psycopg.errors.OutOfMemory):
+            stranger.execute("select count(pg_advisory_lock(n)) from generate_series(1, 10000000) n")
+        began = datetime.now(UTC)
+        with pytest.raises(LedgerUnavailable, match="out of shared memory"):
+            await talk.append("thinking", {"content": "refused"})
+        failing = await readiness_of(client, 503)
+        assert failing["state"] == "failing"
+        assert abs(datetime.fromisoformat(failing["since"]) - began) < timedelta(seconds=LATEST)
+        assert (await client.get("/healthz")).status_code == 200
+        stranger.execute("select pg_advisory_unlock_all()")
+        assert await readiness_of(client, 200) == {"state": "works"}
+        await talk.append("thinking", {"content": "after"})
+
+
+async def readiness_of(client: httpx.AsyncClient, status: int) -> dict[str, Any]:
+    """Wait until `/readyz` has this status; return what it says of the database."""
+    async with asyncio.timeout(LATEST):
+        while (answer := await client.get("/readyz")).status_code != status:
+            await asyncio.sleep(0.2)
+    said: dict[str, Any] = answer.json()["parts"]["database"]
+    return {"state": said["state"]} | ({"since": said["since"]} if status == 503 else {})
