@@ -177,7 +177,7 @@ class App(TenantApp):
     async def rebuild(self) -> Rebuilt:
         """Rebuild by replay what lists and guards know of documents; others may write meanwhile."""
         database = self.workers.queue(EXECUTOR).database.patient()
-        executor = Executor(database, self.documents.policy)
+        executor = Executor(database, self.documents.policy, self.stamper.check)
         return await executor.rebuild_all(self.ledger)
 
     async def _work_on(self, workers: Sequence[tuple[Worker, WorkerSpec]]) -> None:

@@ -176,10 +176,24 @@ async def test_an_attempt_whose_job_has_no_tries_left_failed_for_max_attempts(st
     await stage.check()
 
 
-@pytest.mark.parametrize("payload", ["{}", '{"witness_hash": "ab"}', FOREIGN])
-async def test_a_job_that_names_no_digest_of_ours_does_not_spoil_a_batch(stage: Scene, payload: str) -> None:
+async def test_a_job_of_a_document_needs_the_event_that_opened_its_attempt(stage: Scene) -> None:
     [document] = await stage.protect(1)
-    stage.run("select foja.enqueue_job_v1('submit_anchor_polygon', %s, 'odd', %s::jsonb)", document, payload)
+    for payload in ("{}", '{"witness_hash": "ab"}', FOREIGN):
+        with pytest.raises(psycopg.Error, match="bad_payload"):
+            stage.run(
+                "select foja.enqueue_job_v1('submit_anchor_polygon', %s, 'odd', %s::jsonb)", document, payload
+            )
+
+
+@pytest.mark.parametrize("payload", ["{}", '{"witness_hash": "ab"}'])
+async def test_a_job_that_names_no_digest_of_ours_does_not_spoil_a_batch(stage: Scene, payload: str) -> None:
+    """A job of the installation, as for its checkpoints, needs no event."""
+    [document] = await stage.protect(1)
+    stage.run(
+        "select foja.enqueue_job_v1('submit_anchor_polygon', installation_id, 'odd', %s::jsonb) "
+        "from foja.installation",
+        payload,
+    )
     for _ in range(8):
         await stage.work()
         stage.run("update foja.job set run_at = now() where state in ('queued', 'retry_scheduled')")

@@ -430,7 +430,7 @@ async def test_a_worker_that_submits_an_attempt_again_gets_a_typed_error(
     paper.request("tsa", "polygon")
     paper.ask()
     paper.confirm(attempt=1)
-    paper.ask("submit-anchor-polygon")
+    asked = paper.ask("submit-anchor-polygon")["seq"]
     body = {"network": "polygon", "witness_hash": WITNESS, "attempt": 1}
     submitted = draft(
         DOCUMENT, paper.id, "anchor.submitted", body, source="submit-anchor-polygon", tenant="default"
@@ -438,11 +438,11 @@ async def test_a_worker_that_submits_an_attempt_again_gets_a_typed_error(
     again = draft(
         DOCUMENT, paper.id, "anchor.submitted", body, source="submit-anchor-polygon", tenant="default"
     )
-    for name in ("a", "b"):
-        key = f"submit_anchor_polygon:{name}"
-        paper.admin.execute("select foja.enqueue_job_v1('submit_anchor_polygon', %s, %s)", [paper.id, key])
+    types = "submit_anchor_polygon", "broadcast_anchor_polygon"  # of one source
+    for each in types:
+        paper.admin.execute("select foja.enqueue_job_v1(%s, %s, %s)", [each, paper.id, str(asked)])
     async with queue(database_url, "submit-anchor-polygon") as opened:
-        first, second = await opened.claim("submit_anchor_polygon", 2, "w")
+        [first], [second] = [await opened.claim(each, 1, "w") for each in types]
         assert await opened.settle([(first, Done([submitted]))]) == ["done"]
         with pytest.raises(OutOfTurn, match="event 4 submitted attempt 1 at polygon"):
             await opened.settle([(second, Done([again]))])

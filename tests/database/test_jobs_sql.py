@@ -215,7 +215,7 @@ def test_no_worker_can_take_the_place_of_an_executor_or_of_another_worker(admin:
     paper = Paper(admin)
     for kind, key in (("protect_document_v2", "executor"), ("run_tsa", "1")):
         code = refused(admin, "foja_submit_anchor_polygon", kind, paper.id, key)
-        assert code in ("unknown_job", "wrong_source")
+        assert code in ("unknown_job", "bad_payload")
     paper.request()
     with acting(admin, "foja_protect_document_v2"):
         job = claim(admin, "protect_document_v2")
@@ -228,7 +228,9 @@ def test_a_job_is_asked_for_by_who_does_it_who_decides_and_the_house(entity: UUI
     paper.request()
     house = ("foja_api", "service_role", "foja_sweeper", "foja_run_errand", "foja_decide_errand")
     assert [refused(admin, role, RUN, entity, f"by {role}") for role in house] == [None] * 5
-    assert refused(admin, "foja_protect_document_v2", "run_tsa", paper.id, "c") is None
+    asked = str(paper.ask()["seq"])
+    assert refused(admin, "foja_protect_document_v2", "run_tsa", paper.id, "c") == "bad_payload"
+    assert refused(admin, "foja_protect_document_v2", "run_tsa", paper.id, asked) is None
     for role, kind, stream in (
         ("foja_run_errand", "run_tsa", paper.id),
         ("foja_run_tsa", RUN, entity),
@@ -236,7 +238,7 @@ def test_a_job_is_asked_for_by_who_does_it_who_decides_and_the_house(entity: UUI
         ("foja_decide_errand", RUN, uuid4()),
         ("foja_protect_document_v2", RUN, entity),
     ):
-        assert refused(admin, role, kind, stream, "b") == "wrong_source", role
+        assert refused(admin, role, kind, stream, asked) == "wrong_source", role
     for role, kind, stream in (("foja_run_errand", "run_tsa", entity), ("foja_decide_errand", RUN, paper.id)):
         assert refused(admin, role, kind, stream, "b") == "wrong_entity", role
 
@@ -279,3 +281,71 @@ async def test_an_executor_looks_again_after_its_migration_went_and_came_back(
     async with open_app() as app:
         await app.work(until_idle=True)
         assert (await app.documents.view(document.id)).state in ("protected", "final")
+
+
+UNASKED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("k", {}),
+    ("k", {"witness_hash": "a" * 64, "attempt": 1}),
+    ("1", {}),  # the number of an event of another kind
+    ("99999", {"witness_hash": "a" * 64, "attempt": 1}),
+    ("2", {"witness_hash": "a" * 64, "attempt": 1}),  # of the event that asks for it, about another digest
+)
+
+
+@pytest.mark.parametrize("of_the_document", [True, False])
+@pytest.mark.parametrize("role", ["foja_api", "service_role", "foja_protect_document_v2", "postgres"])
+async def test_a_job_that_no_event_asks_for_is_refused_and_not_queued(
+    open_app: Callable[..., App], admin: Admin, role: str, of_the_document: bool
+) -> None:
+    """`enqueue_job_v1('run_tsa', doc, 'k', '{}')` was accepted, and a traceback was logged for each try."""
+    async with open_app() as app:
+        document = await app.documents.add(b"a contract")
+        await document.protect(required_evidence=["tsa"])
+        await app.work(until_idle=True, only=["protect_document_v2"])
+        assert [event.kind for event in await document.events()][2] == "job.run-tsa.required"
+        stream = document.id if of_the_document else uuid4()
+        before = admin.execute("select count(*) from foja.job").fetchone()
+        types = (
+            "run_tsa",
+            "build_artifact",
+            *(f"submit_anchor_{n}" for n in ("polygon", "bitcoin", "rekor")),
+        )
+        for kind in types:
+            for key, payload in UNASKED:
+                with (
+                    acting(admin, role),
+                    pytest.raises(psycopg.Error, match=r"bad_payload|wrong_source") as refused,
+                ):
+                    admin.execute(
+                        "select foja.enqueue_job_v1(%s, %s, %s, %s)", [kind, stream, key, json.dumps(payload)]
+                    )
+                if refused.value.diag.message_primary == "bad_payload":
+                    assert f"{kind} is requested by an event of the kind job." in str(refused.value)
+        assert admin.execute("select count(*) from foja.job").fetchone() == before
+
+
+async def test_a_job_of_the_installation_that_names_nothing_is_given_up_after_one_try(
+    open_app: Callable[..., App], admin: Admin, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Such a job is accepted, since the anchors of checkpoints are jobs of the installation."""
+    async with open_app() as app:
+        product = uuid4()
+        await app.images.add_url(product, "https://example.com/a.png")
+        await app.work(until_idle=True)
+        admin.execute(
+            "select foja.enqueue_job_v1(type, installation_id, 'k', '{}') "
+            "from foja.installation, unnest(array['run_tsa', 'build_artifact', 'submit_anchor_rekor']) type"
+        )
+        admin.execute("select foja.enqueue_job_v1('render_image', %s, 'k', '{}')", [product])
+        await app.work(until_idle=True)
+        ended = admin.execute(
+            "select type, state, tries, last_error from foja.job where dedupe_key = 'k' order by type"
+        ).fetchall()
+        assert [each[:3] for each in ended] == [
+            ("build_artifact", "dead", 1),
+            ("render_image", "dead", 1),
+            ("run_tsa", "dead", 1),
+            ("submit_anchor_rekor", "queued", 0),  # no network is set up here
+        ]
+        assert all("its job names no" in error for *_, error in ended[:3])
+        assert not [record for record in caplog.records if record.exc_info]

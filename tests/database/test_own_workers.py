@@ -164,3 +164,20 @@ async def test_what_is_not_a_handler_is_refused_when_it_is_added(open_app: Calla
         for handler in (generator, "send", None):
             with pytest.raises(BadDomain, match="is not a handler"):
                 app.workers.add("post_letter", handler)  # type: ignore[arg-type]
+
+
+async def test_a_job_with_asked_by_needs_its_event(open_app: Callable[..., App]) -> None:
+    domain = Domain(
+        "order",
+        [Kind("order.placed", required={"item": "string"})],
+        jobs=[JobType("pack_order", "packer", asked_by="order.placed")],
+    )
+    async with open_app(domains=[domain]) as app:
+        stream = await app.streams(domain).open()
+        placed = await stream.append("order.placed", {"item": "tea", "count": 2})
+        for key, payload in (("k", {}), ("7", {}), (str(placed.seq), {"item": "coffee"})):
+            with pytest.raises(BadPayload, match=r"requested by an event of the kind order\.placed"):
+                await app.jobs.enqueue("pack_order", stream.id, key=key, payload=payload)
+        await app.jobs.enqueue("pack_order", stream.id, key=str(placed.seq), payload={"item": "tea"})
+    with pytest.raises(BadDomain, match=r"no kind 'order\.sent'"):
+        Domain("order", [Kind("order.placed")], jobs=[JobType("pack_order", "packer", asked_by="order.sent")])

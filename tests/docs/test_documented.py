@@ -135,6 +135,7 @@ def test_every_finding_of_the_audit_is_explained() -> None:
         "duplicate",
         "correlation",
         "gallery",
+        "token",
     } == explained
 
 

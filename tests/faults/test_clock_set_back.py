@@ -71,19 +71,6 @@ async def test_jobs_of_a_clock_that_was_ahead_are_found_and_run_by_themselves(
         assert waits.key == "later"
 
 
-async def test_a_timestamp_job_that_names_no_attempt_fails_for_good(app: App, admin: Admin) -> None:
-    """Each of its tries was a traceback."""
-    document = await app.documents.add(b"a contract", name="contract.txt")
-    await app.jobs.enqueue("run_tsa", document.id, key="k")
-    await app.work(until_idle=True)
-    [job] = await app.jobs.list(job_type="run_tsa")
-    assert (job.state, job.tries, job.last_error) == (
-        "dead",
-        1,
-        "its job names no attempt for a SHA-256 digest",
-    )
-
-
 async def test_two_lost_workers_do_not_end_a_job_of_two_tries(
     admin: Admin, open_app: Callable[..., App]
 ) -> None:

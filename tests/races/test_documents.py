@@ -11,7 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, LiteralString
 from uuid import UUID, uuid4
 
@@ -33,6 +33,7 @@ from foja.jobs.worker import Worker
 from foja.ledger.event import draft
 from foja.ledger.live.notifier import Notifier
 from foja.observe.audit import audit
+from foja.proofs.finding import Finding, Status
 from foja.sql import query
 from tests.database.papers import OTHER, TOKEN, WITNESS, have_object, later
 from tests.job_domain import Admin, queue
@@ -105,13 +106,13 @@ class Archive:
 
     async def decider(self) -> None:
         async with queue(self.url, executor.SOURCE) as opened:
-            decides = Executor(opened.database, POLICY)
+            decides = Executor(opened.database, POLICY, believe)
             work = drafting(DOCUMENT, executor.SOURCE, decides.work)
             await self._work(Worker(opened, executor.TYPE, work, most=4))
 
     async def rebuilder(self) -> None:
         async with queue(self.url, executor.SOURCE) as opened:
-            decides = Executor(opened.database, POLICY)
+            decides = Executor(opened.database, POLICY, believe)
             while not self.over:
                 with suppress(Busy):  # a busy machine holds a lock for longer than a statement waits
                     await decides.rebuild(self.papers)
@@ -244,6 +245,11 @@ async def live(url: str, seconds: float) -> Archive:
     async with asyncio.timeout(60):
         await asyncio.gather(*tasks)
     return archive
+
+
+def believe(_: Fact, at: datetime) -> Finding:
+    """Check no token: those of this machine are words."""
+    return Finding("tsa", Status.VERIFIED)
 
 
 def enough(archive: Archive) -> bool:

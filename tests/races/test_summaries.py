@@ -33,7 +33,7 @@ class Slow(Executor):
 
 async def rebuilt(app: App, documents: Sequence[UUID], meanwhile: Meanwhile) -> int:
     database = Database(app.settings.database_url, f"foja_{executor.SOURCE.replace('-', '_')}", 1)
-    slow = Slow(database, app.documents.policy)
+    slow = Slow(database, app.documents.policy, app.stamper.check)
     slow.meanwhile = meanwhile
     try:
         return await slow.rebuild(documents)

@@ -59,4 +59,5 @@ JOB_RULES: Final[Rules] = {
     "backoff_most": seconds(),
     "serial": FLAG,
     "level": FLAG,
+    "asked_by": optional(text(MAX_KIND)),
 }

@@ -153,6 +153,7 @@ class JobType:
     backoff_most: float = 3600.0
     serial: bool = False  # one job of a stream at a time, in order
     level: bool = False  # one job per stream, queued again whenever the stream grows
+    asked_by: str | None = None  # the kind whose event asks for it: its key is the number of that event
 
     def __post_init__(self) -> None:
         check_fields(self, JOB_RULES, BadDomain)
@@ -205,6 +206,10 @@ class Domain:
             raise BadDomain(f"{self.name} names a job type twice; decide_{self.name} is that of decide")
         if unknown := sorted({*self.aliases.values()} - names | self.aliases.keys() & names):
             raise BadDomain(f"the aliases of {self.name} do not map another name to a kind: {unknown[0]!r}")
+        if unasked := sorted({job.asked_by for job in self.jobs if job.asked_by} - names):
+            raise BadDomain(
+                f"{self.name} has no kind {unasked[0]!r}, which asked_by names; name one of its kinds"
+            )
         if [job.name for job in self.jobs if job.level] != ([self.executor] if self.executor else []):
             raise BadDomain(f"{self.name}: the executor is the one job type with level=True, and needs one")
         object.__setattr__(self, "_kinds", every)

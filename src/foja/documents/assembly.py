@@ -145,7 +145,7 @@ def _workers(shared: Shared, policy: Policy, stamper: Stamper, bundles: Bundles)
         WorkerSpec(
             DOCUMENT,
             executor.TYPE,
-            lambda queue: executor.Executor(queue.database, policy, gathering).work,
+            lambda queue: executor.Executor(queue.database, policy, stamper.check, gathering).work,
             batch=256,
             wake_on=[DOCUMENT.name],
             count=2 if bulk else 1,  # without an authority to wait for, deciding was the slowest step

@@ -8,17 +8,22 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
+from hashlib import sha256
 from typing import Protocol, TypeAlias
 
+from foja.core.bundle.record import RecordedEvent
+from foja.documents.model.tokens import read_token
 from foja.errors import Unavailable
 from foja.faults import Reports, unreported
 from foja.metrics import TIMESTAMP_SECONDS, TIMESTAMPS
 from foja.proofs.ers.record import MAX_BYTES
+from foja.proofs.finding import Finding, Status
 from foja.proofs.tsa import Terms, Timestamp, judge, request
 from foja.proofs.tsa.oids import SIZES
 from foja.remote.tsa import NoReply, Trouble
 
 NONCE_BITS = 64
+REMEMBERED = 10_000  # tokens: an executor may be that far behind
 SKIP_SECONDS = 30.0
 MAX_BATCH_TOKEN = MAX_BYTES - 4096  # bytes; the rest is for the hashes of an evidence record
 _seconds, _count = cache(TIMESTAMP_SECONDS.labels), cache(TIMESTAMPS.labels)  # looked up once for each
@@ -103,6 +108,25 @@ class Stamper:
         self.authorities, self.terms = list(authorities), terms
         self._now = clock or _system_time
         self._skipped = dict[str, float]()
+        self._verified = dict[bytes, Timestamp]()  # by the digest of the token, the newest last
+
+    def check(self, event: RecordedEvent, at: datetime) -> Finding:
+        """Return what the token that any program recorded proves now; one that was verified here is known."""
+        token = read_token(event)
+        if isinstance(token, Finding):
+            return token
+        known = self._verified.get(sha256(token.data).digest())
+        if known is not None and token.is_about(known):
+            return Finding("tsa", Status.VERIFIED)
+        checked = token.judge(replace(self.terms, at=at))
+        if checked.verified and checked.stamp is not None:
+            self._remember(token.data, checked.stamp)
+        return checked.finding
+
+    def _remember(self, token: bytes, stamp: Timestamp) -> None:
+        if len(self._verified) >= REMEMBERED:
+            del self._verified[next(iter(self._verified))]
+        self._verified[sha256(token).digest()] = stamp._replace(token=b"")
 
     async def stamp(self, digest: bytes) -> Confirmed | Unconfirmed:
         """Return a token over a digest, or the failure of every authority."""
@@ -156,6 +180,7 @@ class Stamper:
         terms = replace(self.terms, nonce=nonce, since=since, at=await self._now())
         checked = judge(reply, digest, terms)
         if checked.verified and checked.stamp is not None:
+            self._remember(checked.stamp.token, checked.stamp)
             return Confirmed(checked.stamp, authority.name)
         finding = checked.finding
         return AuthorityFailure(authority.name, finding.reason or finding.status, finding.detail)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from foja.documents.model.events import Fact
+from foja.documents.model.tokens import find_fault
 from foja.observe.findings import MAX_SHOWN, Anomalies, CheckReport
 from foja.observe.galleries import check_galleries
 from foja.observe.replay import LISTED, TRACKED, check_documents
@@ -68,7 +70,6 @@ QUERIES = (
     AuditQuery("job", "audit_waits_without_job", "{2}", "none; {3}"),
     AuditQuery("correlation", "audit_job_correlations", "a job that names its stream", "{2} naming {3}"),
     AuditQuery(LISTED, "audit_summaries_behind", "a list entry with it", "one of the first {2} events"),
-    AuditQuery("token", "audit_tokens", "a timestamp of {2}", "a token without it"),
     AuditQuery(TRACKED, "audit_tracked_others", "only documents in {2}", "a row of another stream"),
     AuditQuery("object", "audit_references", "{2}", "{3}"),
     AuditQuery("halted", "audit_halted", "a running log {0}", "halted: {1}", about_event=False),
@@ -94,6 +95,7 @@ async def audit(
             async for row in moment.rows(each.query, **limits):
                 each.report(row, findings)
         await check_documents(moment, findings)
+        await _check_tokens(moment, findings)
         await check_galleries(moment, findings)
     return findings.report()
 
@@ -106,6 +108,16 @@ async def _check_steps(moment: Snapshot, findings: Anomalies) -> None:
         else:
             found = "none" if low == seq - 1 else f"none up to {seq - 1}"
             findings.add("gap", expected="an event or a slot", found=found, entity_id=entity_id, seq=low)
+
+
+async def _check_tokens(moment: Snapshot, findings: Anomalies) -> None:
+    """Judge the token of every confirmed timestamp, whatever anyone trusts."""
+    async for entity_id, *event in moment.rows("audit_tokens"):
+        fact = Fact(*event)
+        if fault := find_fault(fact):
+            expected = f"a timestamp of {fact.payload['witness_hash']}"
+            found = f"{fault.reason}: {fault.detail}"
+            findings.add("token", expected=expected, found=found, entity_id=entity_id, seq=fact.seq)
 
 
 async def _check_strays(moment: Snapshot, findings: Anomalies) -> None:

@@ -15,11 +15,11 @@ from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any, Protocol
 
 from foja.core.bundle import evidence_record
 from foja.core.bundle.evidence_record import BLINDING_BYTES, HASH_BYTES, MAX_LISTS
 from foja.core.canonical import Json, canonical
-from foja.core.excerpt import Excerpt
 
 _STAMPED = "tsa.confirmed"
 _EVIDENCE = {
@@ -31,6 +31,17 @@ _EVIDENCE = {
 _NONCE = re.compile("[0-9a-f]{1,64}")
 _OBJECT_IDENTIFIER = b"\x06"
 _GRANTED = b"\x30\x03\x02\x01\x00"
+
+
+class RecordedEvent(Protocol):
+    """The part of an event that can hold a proof."""
+
+    @property
+    def seq(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def payload(self) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +57,7 @@ class Record:
     blinding: bytes | None = None  # the random file of its group, if the proof is an evidence record
 
 
-def recorded(event: Excerpt) -> Record | None:
+def recorded(event: RecordedEvent) -> Record | None:
     """Return the proof that this event recorded, or None if there is no readable one."""
     payload = event.payload
     if event.kind not in _EVIDENCE or not isinstance(payload, dict):

@@ -191,7 +191,10 @@ DOCUMENT = Domain(
             STAMP,
         ),
         Kind(
-            "tsa.failed", SWEEPER | {"run-tsa", "build-artifact"}, {**WITNESS, **ATTEMPT, **FAILURE}, REASON
+            "tsa.failed",
+            SWEEPER | EXECUTOR | {"run-tsa", "build-artifact"},
+            {**WITNESS, **ATTEMPT, **FAILURE},
+            REASON,
         ),
         Kind("anchor.submitted", SUBMITTERS, ANCHOR, {**BLOCK, "deadline": "string"}),
         Kind(
@@ -231,13 +234,18 @@ DOCUMENT = Domain(
     ),
     jobs=[
         JobType("protect_document_v2", "protect-document-v2", lease=30, max_tries=10, level=True),
-        JobType("run_tsa", "run-tsa", lease=60),
-        *(JobType(f"submit_anchor_{network}", f"submit-anchor-{network}", lease=60) for network in NETWORKS),
+        JobType("run_tsa", "run-tsa", lease=60, asked_by=JOB_KINDS[Evidence.TSA]),
+        *(
+            JobType(
+                f"submit_anchor_{network}", f"submit-anchor-{network}", lease=60, asked_by=JOB_KINDS[network]
+            )
+            for network in NETWORKS
+        ),
         *(JobType(f"broadcast_anchor_{each}", f"submit-anchor-{each}", lease=120) for each in NETWORKS),
         JobType("process_polygon_anchors", "process-polygon-anchors", lease=300),
         JobType("process_bitcoin_anchors", "process-bitcoin-anchors", lease=300),
         JobType("process_rekor_anchors", "submit-anchor-rekor", lease=300),
-        JobType("build_artifact", "build-artifact", lease=60),
+        JobType("build_artifact", "build-artifact", lease=60, asked_by=JOB_KINDS[Evidence.ARTIFACT]),
         JobType("renew_artifacts", "build-artifact", lease=300),
     ],
     executor="protect_document_v2",

@@ -236,7 +236,8 @@ def _confirm(state: _State, event: EventLike, payload: Payload, at: datetime, ev
     track = state.track(evidence or _NETWORKS.get(_text(payload, "network")), payload)
     if track and payload:
         test_network = _text(payload, "test_network")
-        track.confirm(Ending(event.seq, at, True), bool(payload.get("local")), test_network)
+        local, number = bool(payload.get("local")), _number(payload)
+        track.confirm(Ending(event.seq, at, True), local, test_network, number)
         if evidence is ARTIFACT:
             state.finalized = state.finalized or track.confirmed
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from foja.documents.model.events import EventLike
-from foja.documents.model.track import REORGED
+from foja.documents.model.track import REORGED, TOKEN_REFUSED
 
 
 class Lifecycle(StrEnum):
@@ -46,6 +46,7 @@ TRANSITIONS: Final[Mapping[str, tuple[frozenset[Lifecycle], Lifecycle]]] = {
     "anchor.confirmed": _ANCHORED,
     "rekor.confirmed": _ANCHORED,
     REORGED: (frozenset({Lifecycle.ANCHORED}), Lifecycle.PROTECTED),
+    TOKEN_REFUSED: (frozenset({Lifecycle.PROTECTED}), Lifecycle.WITNESS_READY),
     "document.revoked": (frozenset(Lifecycle) - {Lifecycle.ARCHIVED}, Lifecycle.REVOKED),
     "document.archived": (frozenset(Lifecycle), Lifecycle.ARCHIVED),
 }
@@ -65,9 +66,11 @@ def lifecycle(events: Iterable[EventLike]) -> Lifecycle:
 def _transition(event: EventLike, anchors: set[object]) -> str:
     """Return the name of the event's row, and keep the set of confirmed anchors."""
     kind = event.kind
+    payload = event.payload if isinstance(event.payload, Mapping) else {}
+    if kind == "tsa.failed":
+        return TOKEN_REFUSED if payload.get("failure_code") == TOKEN_REFUSED else kind
     if kind not in _ANCHOR_KINDS:
         return kind
-    payload = event.payload if isinstance(event.payload, Mapping) else {}
     anchor = (str(payload.get("network", "rekor")), str(payload.get("witness_hash")))
     if kind != "anchor.failed":
         anchors.add(anchor)

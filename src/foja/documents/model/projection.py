@@ -59,16 +59,28 @@ class Projection:
 
 
 def project(
-    events: Sequence[EventLike], *, abilities: AbstractSet[str], at: datetime, policy: Policy = DEFAULT
+    events: Sequence[EventLike],
+    *,
+    abilities: AbstractSet[str],
+    at: datetime,
+    policy: Policy = DEFAULT,
+    checked: int | None = None,
 ) -> Projection:
-    """Return the projection at a moment; the moment only separates `scheduled` from `open`."""
-    history = read(events)
+    """Return the projection at a moment; the moment only separates `scheduled` from `open`.
+
+    A timestamp from the number `checked` on does not count yet: the executor has not checked its token.
+    """
+    unchecked = [each for each in events if checked is not None and is_unchecked(each, checked)]
+    counted = [each for each in events if each not in unchecked] if unchecked else events
+    history, recorded = read(counted), read(events) if unchecked else None
     last = history.last
-    views = tuple(_evidence_view(track, history, abilities, policy, at) for track in _shown(history))
+    views = tuple(
+        _evidence_view(track, history, abilities, policy, at, recorded) for track in _shown(history)
+    )
     return Projection(
         state=state(history),
         pipeline=pipeline(history),
-        lifecycle=lifecycle(events),
+        lifecycle=lifecycle(counted),
         witness_hash=history.witness,
         stage=last.stage if last else None,
         required_evidence=last.evidence if last else (),
@@ -79,10 +91,15 @@ def project(
         witness_required=history.required_at if history.held else None,
         name=history.name,
         predecessor=predecessor(history),
-        length=history.length,
+        length=len(events),
         local=_local(views, last.witness if last else None),
         test_network=max((each.test_network for each in views if each.test_network), default=None),
     )
+
+
+def is_unchecked(event: EventLike, checked: int) -> bool:
+    """Return whether this is a timestamp that the executor has not seen, after so many events."""
+    return event.kind == "tsa.confirmed" and event.seq >= checked
 
 
 def has_failed(history: History) -> bool:
@@ -138,10 +155,17 @@ def _shown(history: History) -> Iterator[Track]:
 
 
 def _evidence_view(
-    track: Track, history: History, abilities: AbstractSet[str], policy: Policy, at: datetime
+    track: Track,
+    history: History,
+    abilities: AbstractSet[str],
+    policy: Policy,
+    at: datetime,
+    recorded: History | None,
 ) -> EvidenceView:
     attempt, failure = track.open, _failure(track)
     status = _status(track, history, abilities, policy, at)
+    if recorded and not track.confirmed and recorded.is_confirmed(track.evidence, track.witness):
+        status = EvidenceStatus.RECORDED
     return EvidenceView(
         evidence=track.evidence,
         witness_hash=track.witness,

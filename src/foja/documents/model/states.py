@@ -29,6 +29,7 @@ class EvidenceStatus(StrEnum):
     REQUESTED = "requested"  # the executor opens the next attempt
     SCHEDULED = "scheduled"  # an attempt is open, and its job runs later
     OPEN = "open"
+    RECORDED = "recorded"  # a timestamp is recorded, and the executor has not checked its token yet
     CONFIRMED = "confirmed"
     FAILED = "failed"  # not confirmed, or taken back, and the document is closed or final
     GIVEN_UP = "given_up"

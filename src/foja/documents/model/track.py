@@ -45,6 +45,7 @@ class Track(NamedTuple):
     lost: Ending | None = None  # the event that took the confirmation back
     spent: int = 0  # attempts that no longer count: new ones were granted, or another witness was requested
     test_network: str | None = None  # where the confirmation is, if its blocks prove no time to others
+    confirmed_by: int = 0  # the attempt that the confirmation is of; 0: none is known
 
     @property
     def open(self) -> Attempt | None:
@@ -96,9 +97,12 @@ class TrackBuilder:
         self.lost: Ending | None = None
         self.local, self.spent = False, 0
         self.test_network: str | None = None
+        self.confirmed_by = 0
 
-    def confirm(self, ending: Ending, local: bool, test_network: str | None = None) -> None:
-        """Note a confirmation. It ends every open attempt."""
+    def confirm(self, ending: Ending, local: bool, test_network: str | None = None, number: int = 0) -> None:
+        """Note a confirmation, of the attempt that it names, else of the open one, else of the last."""
+        last = self.opened[-1][0] if self.opened else 0
+        self.confirmed_by = number or max(self.open, default=last)
         self.confirmed, self.local, self.lost = ending, local, None
         self.test_network = test_network
         self._end_all(ending)
@@ -123,6 +127,7 @@ class TrackBuilder:
             self.lost,
             self.spent,
             self.test_network,
+            self.confirmed_by,
         )
 
     def _end_all(self, ending: Ending) -> None:

@@ -26,7 +26,13 @@ EVIDENCE_NAMES: Final[Mapping[Evidence, str]] = {
     Evidence.ARTIFACT: "the artifact",
 }
 EXECUTOR_JOB: Final = "protect_document_v2"
-_ACTIVE: Final = (EvidenceStatus.REQUESTED, EvidenceStatus.SCHEDULED, EvidenceStatus.OPEN)
+_ACTIVE: Final = (
+    EvidenceStatus.REQUESTED,
+    EvidenceStatus.SCHEDULED,
+    EvidenceStatus.OPEN,
+    EvidenceStatus.RECORDED,
+)
+_DECIDED: Final = (EvidenceStatus.REQUESTED, EvidenceStatus.RECORDED)  # the executor goes on
 EVENT_TEXTS: Final[Mapping[str, str]] = {
     "document.added": "added",
     "document.witness.required": "a witness is required",
@@ -61,6 +67,7 @@ class Obstacles(NamedTuple):
     held: Mapping[str, str] = MappingProxyType({})  # why no batch is made, by network
     batches: Mapping[str, str] = MappingProxyType({})  # what its batches wait for, by network
     unhandled: Sequence[str] = ()  # job types that no running worker does, though jobs of them are ready
+    checked: int | None = None  # how many events the executor has seen; None: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +129,8 @@ def view(
 
     `note` is the remark of this installation, used until there is a stamp.
     """
-    shown = project(events, abilities=abilities, at=at, policy=policy)
+    checked = obstacles.checked if obstacles else None
+    shown = project(events, abilities=abilities, at=at, policy=policy, checked=checked)
     signatures = view_signatures(events)
     return DocumentView(
         **{field.name: getattr(shown, field.name) for field in fields(shown)},
@@ -185,7 +193,7 @@ def _obstructed(each: EvidenceView, name: str, obstacles: Obstacles | None) -> s
     if obstacles is None or each.status not in _ACTIVE:
         return None
     waiting = f"Waiting for {name} since {_when(each.since)}"
-    job = EXECUTOR_JOB if each.status is EvidenceStatus.REQUESTED else JOBS[each.evidence]
+    job = EXECUTOR_JOB if each.status in _DECIDED else JOBS[each.evidence]
     if job in obstacles.paused:
         deadline = ", and its deadline waits, too" if each.deadline else ""
         return f"{waiting}: {job} is paused{deadline}; `foja jobs resume {job}` continues it.{_why(each)}"
@@ -214,7 +222,7 @@ def _details(each: EvidenceView, obstacles: Obstacles | None) -> str:
     """Return what its batch waits for, the last error of its job if that was not said, and who is missing."""
     if obstacles is None or each.status not in _ACTIVE:
         return ""
-    job = EXECUTOR_JOB if each.status is EvidenceStatus.REQUESTED else JOBS[each.evidence]
+    job = EXECUTOR_JOB if each.status in _DECIDED else JOBS[each.evidence]
     batch, error = obstacles.batches.get(each.evidence), obstacles.errors.get(job)
     told = f" Its batch waits: {batch}." if batch else ""
     if error and error != obstacles.held.get(each.evidence):
@@ -251,6 +259,11 @@ def _sentence(each: EvidenceView, name: str, document_id: UUID | str | None) -> 
         return (
             f"Waiting for {name} since {_when(each.since)}: attempt {each.attempt} is under way and ends "
             f"by {_when(each.deadline)}.{why}"
+        )
+    if each.status is EvidenceStatus.RECORDED:
+        return (
+            f"Waiting for {name} since {_when(each.since)}: a token is recorded, and the executor checks it "
+            f"next.{why}"
         )
     if each.status is EvidenceStatus.FAILED and each.failure_code in TAKEN_BACK:
         reason = f" ({each.reason})" if each.reason else ""

@@ -21,9 +21,10 @@ from foja.documents.bundles import Bundles
 from foja.documents.container import SMALL_BYTES, ProvenHistory, Sealed, Unsealed
 from foja.documents.model.events import Evidence
 from foja.documents.model.recorded import read_records
-from foja.documents.model.track import TOKEN_REFUSED
+from foja.documents.model.tokens import refuse
+from foja.documents.model.track import Track
 from foja.errors import FojaError, ObjectMissing, Tampered, Unstamped
-from foja.jobs.outcome import Done, Job, NewEvent, NewJob, Outcome, Snooze
+from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, Snooze
 from foja.judge.report import Report, Verdict
 from foja.ledger.ledger import Ledger
 from foja.proofs.finding import Finding, Reason, Status
@@ -34,6 +35,7 @@ GROUP_BYTES = 64 << 20  # of the documents whose bundles are under one token
 LONGEST_REASON = 2000
 AHEAD = timedelta(days=30)
 PAGE_DOCUMENTS = 20
+NO_ATTEMPT = GiveUp("its job names no attempt: its key is the number of the event that opened one")
 log = logging.getLogger("foja.documents")
 Result = TypeVar("Result")
 
@@ -66,6 +68,11 @@ class ArtifactWorker:
 
     async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Read the histories of a tenant's documents together; store small bundles together."""
+        sound = [job for job in jobs if _is_sound(job)]
+        outcomes = dict(zip((job.id for job in sound), await self._work(sound), strict=True))
+        return [outcomes.get(job.id, NO_ATTEMPT) for job in jobs]
+
+    async def _work(self, jobs: Sequence[Job]) -> list[Outcome]:
         found = await self._read(jobs)
         if self._bulk:
             built = [each for group in _groups(found) for each in await self._build(group)]
@@ -158,6 +165,11 @@ class ArtifactWorker:
             return _finalized(ready.job, sealed, await self._objects.of(ready.job.tenant).keep(file))
 
 
+def _is_sound(job: Job) -> bool:
+    """Return whether a job names the event that opened an attempt, and the attempt."""
+    return job.key.isdecimal() and {"witness_hash", "attempt"} <= job.payload.keys()
+
+
 def _groups(jobs: Sequence[_Ready]) -> Iterator[list[_Ready]]:
     """Yield the jobs whose bundles one token seals, in order; their documents are copied at the same time."""
     group, size = list[_Ready](), 0
@@ -202,16 +214,10 @@ def _finalized(job: Job, sealed: Sealed, stored: StoredObject) -> Outcome:
 def _not_passed(ready: _Ready, report: Report) -> Outcome:
     """Return the end of the attempt, which takes the timestamp back if it is what does not pass."""
     timestamp = next((each for each in report.evidence if each.evidence == Evidence.TSA), None)
-    confirmed = _timestamp_attempt(ready) if timestamp and _is_refused(timestamp) else None
-    if timestamp is None or confirmed is None:
+    track = _timestamp(ready)
+    if timestamp is None or not _is_refused(timestamp) or not track.confirmed:
         return _failed(ready.job, "not_passed", _explanation(report))
-    payload = {
-        "attempt": confirmed,
-        "failure_code": TOKEN_REFUSED,
-        "reason": f"{timestamp.status} {timestamp.reason or ''} {timestamp.detail}"[:LONGEST_REASON],
-        "witness_hash": ready.job.payload["witness_hash"],
-    }
-    return Done([NewEvent("tsa.failed", payload)])
+    return Done([NewEvent("tsa.failed", refuse(track, timestamp))])
 
 
 def _is_refused(timestamp: Finding) -> bool:
@@ -219,11 +225,10 @@ def _is_refused(timestamp: Finding) -> bool:
     return timestamp.status is not Status.VERIFIED and timestamp.reason is not Reason.AFTER_VALIDATION_TIME
 
 
-def _timestamp_attempt(ready: _Ready) -> int | None:
-    """Return the attempt whose timestamp is confirmed."""
+def _timestamp(ready: _Ready) -> Track:
+    """Return the attempts at the timestamp of the document."""
     assert ready.proven is not None
-    track = read_records(ready.proven.events).history.track(Evidence.TSA, ready.job.payload["witness_hash"])
-    return next((each.number for each in track.attempts if each.ending == track.confirmed), None)
+    return read_records(ready.proven.events).history.track(Evidence.TSA, ready.job.payload["witness_hash"])
 
 
 class RenewalWorker:

@@ -1,15 +1,15 @@
-"""`protect_document_v2`: read histories, decide, append the events that open attempts.
+"""`protect_document_v2`: read histories, check new tokens, decide, append the events that open attempts.
 
 The summaries that lists show are written here, too, and rebuilt by replay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from foja import sql
@@ -17,14 +17,37 @@ from foja.documents.model.events import NETWORKS, Evidence, Fact
 from foja.documents.model.history import History, read
 from foja.documents.model.projection import summary
 from foja.documents.model.rules import Need, Policy, needs
+from foja.documents.model.tokens import refuse
+from foja.documents.model.track import Track
 from foja.driver import encoding
 from foja.driver.database import Database
 from foja.driver.encoding import Packed, Value
 from foja.jobs.outcome import Done, Job, NewEvent, NewJob, Outcome
 from foja.ledger.ledger import Ledger
+from foja.proofs.finding import Finding, Status
 
 TYPE, SOURCE = "protect_document_v2", "protect-document-v2"
 PAGE_DOCUMENTS, LOCKED_AT_ONCE = 500, 20
+Check: TypeAlias = Callable[[Fact, datetime], Finding]  # of the token of an event, as of a moment
+
+
+class Reading(NamedTuple):
+    """The sealed events of a document, when they were read, and how many of them were seen before."""
+
+    facts: list[Fact]
+    now: datetime
+    seen: int | None  # None: the document was never looked at
+
+
+class Refusal(NamedTuple):
+    """A timestamp that does not count, and why."""
+
+    track: Track
+    finding: Finding
+
+    def event(self, head: int) -> NewEvent:
+        """Return the event that takes it back."""
+        return NewEvent("tsa.failed", refuse(self.track, self.finding), expected_seq=head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +60,39 @@ class Rebuilt:
 
 
 class Executor:
-    """Decides for many documents at once: one read, one write of summaries, one settlement."""
+    """Decides for many documents at once: one read, one write of summaries, one settlement.
 
-    def __init__(self, database: Database, policy: Policy, gather_seconds: float = 0.0) -> None:
+    It believes no program: a timestamp counts once its token passes the check of this installation.
+    """
+
+    def __init__(self, database: Database, policy: Policy, check: Check, gather_seconds: float = 0.0) -> None:
         """`gather_seconds` is how long a digest waits for others of its network."""
         self._database, self._policy, self._gather_seconds = database, policy, gather_seconds
+        self._check = check
 
     async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Return what each document still needs, as events and the jobs that follow from them."""
-        facts, now = await self._read([job.entity_id for job in jobs])
-        histories = {document: read(events) for document, events in facts.items()}
-        if facts:
+        found = await self._read([job.entity_id for job in jobs])
+        histories = {document: read(each.facts) for document, each in found.items()}
+        refused = {
+            document: refusal
+            for document, each in found.items()
+            if (refusal := self._refused(each, histories[document], each.seen or 0))
+        }
+        if facts := {document: each.facts for document, each in found.items() if document not in refused}:
             await self._database.row(sql.query("write_summaries"), **_entries(facts, histories))
         # Read every time: a network may be enabled or disabled while this process runs.
         abilities = {row[0] for row in await self._database.rows(sql.query("abilities"))}
-        return [self._decide(job, histories.get(job.entity_id), abilities, now) for job in jobs]
+        outcomes = list[Outcome]()
+        for job in jobs:
+            each, history = found.get(job.entity_id), histories.get(job.entity_id)
+            if each is None or history is None:
+                outcomes.append(Done(read=0))
+            elif refusal := refused.get(job.entity_id):
+                outcomes.append(Done([refusal.event(history.length)], [], history.length))
+            else:
+                outcomes.append(self._decide(job, history, abilities, each.now))
+        return outcomes
 
     async def rebuild_all(self, ledger: Ledger) -> Rebuilt:
         """Rebuild by replay what is stored beside the events of documents; others may write meanwhile."""
@@ -63,9 +104,20 @@ class Executor:
         return Rebuilt(documents, mended, guards)
 
     async def rebuild(self, documents: Sequence[UUID]) -> int:
-        """Write the summaries of these documents by replay; return how many were wrong."""
+        """Write the summaries of these documents by replay; return how many were wrong.
+
+        A document with a token that will be refused is left to its executor.
+        """
         repaired, left = 0, list(documents)
-        while left and (facts := (await self._read(left))[0]):
+        while left:
+            found = await self._read(left)
+            facts = {
+                document: each.facts
+                for document, each in found.items()
+                if each.seen is None or not self._refused(each, read(each.facts), each.seen)
+            }
+            if not facts:
+                break
             rows = await self._database.rows(sql.query("rebuild_summaries"), **_entries(facts, {}))
             repaired += sum(changed for _, changed in rows)
             left = sorted(facts.keys() - {document for document, _ in rows})  # these grew meanwhile
@@ -79,21 +131,29 @@ class Executor:
             found += len(await self._database.rows(sql.query("rebuild_documents"), entities=locked))
         return found
 
-    async def _read(self, documents: Sequence[UUID]) -> tuple[dict[UUID, list[Fact]], datetime | None]:
+    async def _read(self, documents: Sequence[UUID]) -> dict[UUID, Reading]:
         rows = await self._database.many(
             sql.query("document_histories"), entities=encoding.packed(encoding.uuids(documents))
         )
-        places: dict[int, list[Fact]] = {}
-        for place, seq, kind, at, payload, _ in rows:
-            places.setdefault(place, []).append(Fact(seq, kind, at, payload))
-        histories = {documents[place - 1]: facts for place, facts in places.items()}
-        return histories, rows[0][-1] if rows else None
+        found: dict[UUID, Reading] = {}
+        for place, seq, kind, at, payload, seen, now in rows:
+            reading = found.setdefault(documents[place - 1], Reading([], now, seen))
+            reading.facts.append(Fact(seq, kind, at, payload))
+        return found
 
-    def _decide(
-        self, job: Job, history: History | None, abilities: AbstractSet[str], now: datetime | None
-    ) -> Outcome:
-        if now is None or history is None:
-            return Done(read=0)
+    def _refused(self, found: Reading, history: History, seen: int) -> Refusal | None:
+        """Return the first timestamp that was not seen before and does not pass, if there is one.
+
+        With a final artifact the judge has passed it.
+        """
+        for track in () if history.finalized else history.tracks.values():
+            if track.evidence is Evidence.TSA and track.confirmed and track.confirmed.seq >= seen:
+                finding = self._check(found.facts[track.confirmed.seq], found.now)
+                if finding.status is not Status.VERIFIED:
+                    return Refusal(track, finding)
+        return None
+
+    def _decide(self, job: Job, history: History, abilities: AbstractSet[str], now: datetime) -> Outcome:
         head = history.length
         needed = needs(history, abilities=abilities, at=now, policy=self._policy)
         numbered = list(enumerate(needed, head))

@@ -33,6 +33,7 @@ TYPE = "render_image"
 EXTERNAL = "external: the image is stored elsewhere, and is never fetched"
 NOT_INSTALLED = "not installed: variants need libvips; install foja[images] and run `foja images render`"
 MAX_REASON = 500
+NO_IMAGE = GiveUp("its job names no image: expected image_id")
 REMOVED = (UnknownImage, UnknownProduct, ProductDeleted)  # the image was, while it was rendered
 
 
@@ -64,7 +65,11 @@ class RenderWorker:
         return [await self._do(job) for job in jobs]
 
     async def _do(self, job: Job) -> Outcome:
-        target = await self._target(job)
+        try:
+            image = UUID(job.payload["image_id"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return NO_IMAGE
+        target = await self._target(job, image)
         if target is None or target.url.startswith("foja:erased/"):
             return Done()  # it was removed meanwhile, or its content was erased
         if target.original is None:
@@ -76,8 +81,7 @@ class RenderWorker:
             return Done([_skipped(target, NOT_INSTALLED)], needless=REMOVED)
         return await self._render(job, target, target.original, wanted)
 
-    async def _target(self, job: Job) -> Target | None:
-        image = UUID(job.payload["image_id"])
+    async def _target(self, job: Job, image: UUID) -> Target | None:
         rows = await self._database.rows(sql.query("rendering_target"), product=job.entity_id, image=image)
         return Target(image, rows[0][0], frozenset(rows[0][1])) if rows else None
 

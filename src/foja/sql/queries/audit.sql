@@ -249,14 +249,11 @@ from foja.entity e join foja.event v using (entity_id)
 where e.domain = 'document' order by e.entity_id, v.seq;
 
 -- name: audit_tokens
--- Confirmed timestamps whose token does not contain the digest that it is about; those of a batch are over its root.
-select v.entity_id, v.seq, v.payload ->> 'witness_hash'
+-- The events of confirmed timestamps.
+select v.entity_id, v.seq, v.kind, v.at, v.payload
 from foja.attempt a join foja.event v on v.entity_id = a.entity_id and v.kind = 'tsa.confirmed' and v.seq > a.asked_seq
-    and v.payload ->> 'witness_hash' = a.witness_hash and v.payload ->> 'path_b64' is null
-where a.evidence = 'tsa' and a.state = 'confirmed' and case
-    when length(v.payload ->> 'token_b64') %% 4 = 0 and v.payload ->> 'token_b64' ~ '^[A-Za-z0-9+/]+=?=?$'
-        then position(decode(a.witness_hash, 'hex') in decode(v.payload ->> 'token_b64', 'base64')) = 0
-    else true end;
+    and v.payload ->> 'witness_hash' = a.witness_hash
+where a.evidence = 'tsa' and a.state = 'confirmed';
 
 -- name: audit_tracked_others
 -- Rows of document tables whose stream is not a document.

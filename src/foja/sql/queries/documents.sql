@@ -3,12 +3,16 @@
 select evidence from foja.ability;
 
 -- name: document_histories
--- The sealed histories of many documents, each by its place in the list, and the moment of reading; without tokens.
--- Stream by stream: joined, a planner that knows no sizes would read all streams of the domain.
+-- The sealed histories of many documents, each by its place in the list, how many of their events the executor saw before
+-- (null: it never did), and the moment of reading; without the tokens that it saw. Stream by stream: joined, a planner that
+-- knows no sizes would read all streams of the domain.
 select asked.place, v.seq, v.kind, v.at,
-    case v.kind when 'tsa.confirmed' then (v.payload::jsonb - '{token_b64,blinding_b64,path_b64}'::text[])::json else v.payload end, clock_timestamp()
+    case when v.kind = 'tsa.confirmed' and v.seq < before.length
+        then (v.payload::jsonb - '{token_b64,blinding_b64,path_b64}'::text[])::json else v.payload end,
+    before.length, clock_timestamp()
 from unnest(%(entities)s::uuid[]) with ordinality asked (entity_id, place)
 cross join lateral (select * from foja.entity s where s.entity_id = asked.entity_id offset 0) e
+cross join lateral (select (select s.length from foja.document_summary s where s.entity_id = e.entity_id) as length offset 0) before
 cross join lateral (select * from foja.event x where x.entity_id = e.entity_id and x.seq < e.sealed offset 0) v
 where e.domain = 'document'
 order by asked.place, v.seq;
@@ -206,7 +210,8 @@ select e.tenant, e.entity_id from foja.expire_attempts(%(most)s) closed join foj
 -- name: document_obstacles
 -- What the events of a document do not say: what this installation can produce, which of its job types are paused, the
 -- last errors of jobs that go on, why the log is halted, when the newest checkpoint was published, why no batch of a
--- network is made, what its own batches wait for, and of which types jobs of its tenant wait for a worker.
+-- network is made, what its own batches wait for, of which types jobs of its tenant wait for a worker, and how many of its
+-- events the executor has seen.
 select array(select evidence from foja.ability),
     array(select t.type from foja.job_type t where t.paused and (t.type = 'protect_document_v2' or exists (
         select from foja.attempt a where a.entity_id = %(document)s and a.state = 'open' and foja.job_of(a.evidence) = t.type))
@@ -216,7 +221,8 @@ select array(select evidence from foja.ability),
     (select l.halted from foja.log l where l.closed_size is null),
     (select max(c.published_at) from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null),
     anchors.held, anchors.waiting,
-    array(select u.type from foja.unhandled_types_v1(%(tenant)s, 1, %(living)s) u)
+    array(select u.type from foja.unhandled_types_v1(%(tenant)s, 1, %(living)s) u),
+    coalesce((select s.length from foja.document_summary s where s.entity_id = %(document)s), 0)
 from foja.anchor_obstacles_v1(%(document)s) anchors;
 
 -- name: documents_length

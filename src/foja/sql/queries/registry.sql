@@ -9,7 +9,8 @@ select d.domain, d.reserved, jsonb_build_object(
     'jobs', (select coalesce(jsonb_agg(jsonb_build_object('type', t.type, 'source', t.source,
             'lease', extract(epoch from t.lease)::double precision, 'max_tries', t.max_tries,
             'backoff', extract(epoch from t.backoff)::double precision,
-            'backoff_most', extract(epoch from t.backoff_most)::double precision, 'serial', t.serial, 'level', t.level)), '[]')
+            'backoff_most', extract(epoch from t.backoff_most)::double precision, 'serial', t.serial, 'level', t.level,
+            'asked_by', t.asked_by)), '[]')
         from foja.job_type t where t.domain = d.domain))
 from foja.domain d order by d.domain;
 

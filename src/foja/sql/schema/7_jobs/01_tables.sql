@@ -12,6 +12,7 @@ create table foja.job_type (
     backoff_most interval not null default '1 hour',
     serial boolean not null default false,               -- one job of a stream at a time, in order
     level boolean not null default false,                -- one job per stream, queued again whenever it grows
+    asked_by text,                                       -- the kind whose event asks for it; the key is its number
     paused boolean not null default false,
     paused_at timestamptz,                               -- since then
     check (not (serial and level))

@@ -79,8 +79,16 @@ return octet_length(payload) <= 1048576 and jsonb_typeof(payload::jsonb) = 'obje
     and (payload !~ '[eE]\+?\d{3}|\d{255}'
         or not payload::jsonb @? 'strict $.** ? (@.type() == "number" && (@ > 1e308 || @ < -1e308))');
 
+-- Whether an event of this kind asks for a job: its number is the key, and the payload has some of its fields.
+create function foja.is_asked(wanted foja.new_job, p_kind text) returns boolean
+language sql stable
+return coalesce((select v.kind = p_kind and v.payload::jsonb @> wanted.payload::jsonb
+    from foja.event v where v.entity_id = wanted.entity_id
+        and v.seq = case when wanted.dedupe_key ~ '^\d{1,18}$' then wanted.dedupe_key::bigint end), false);
+
 -- Refuse jobs of an unknown type, with a wrong priority, or for a stream that is missing, another tenant's or of another
--- domain than the type, and what no worker could do: a payload that it cannot read, a delay beyond ten years.
+-- domain than the type, one that no event of the stream asks for (the installation itself needs none), and what no worker
+-- could do: a payload that it cannot read, a delay beyond ten years.
 create function foja.check_jobs(p_jobs foja.new_job[]) returns void
 language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -93,7 +101,8 @@ begin
         t.domain, t.domain <> e.domain as foreign_domain,
         octet_length(u.dedupe_key) > 1024 or octet_length(u.tenant) > 255 as long,
         u.delay not between 0 and 315576000 as delay,
-        not (foja.is_readable(u.payload) and coalesce(foja.is_readable(u.on_death), true)) as unreadable
+        not (foja.is_readable(u.payload) and coalesce(foja.is_readable(u.on_death), true)) as unreadable,
+        t.asked_by
     into wrong
     from unnest(p_jobs) u left join foja.job_type t on t.type = u.type
     -- Ticks have the id of the installation, as its own stream has: that one has no jobs.
@@ -103,6 +112,8 @@ begin
         or t.domain <> e.domain
         or octet_length(u.dedupe_key) > 1024 or octet_length(u.tenant) > 255 or u.delay not between 0 and 315576000
         or not foja.is_readable(u.payload) or not foja.is_readable(u.on_death)
+        or t.asked_by is not null and not foja.is_asked(u, t.asked_by)
+            and u.entity_id is distinct from (select i.installation_id from foja.installation i)
     limit 1;
     if wrong.unknown then
         perform foja.refuse('unknown_job', format('%s is not a job type that can be requested', wrong.type));
@@ -124,6 +135,9 @@ begin
     elsif wrong.unreadable then
         perform foja.refuse('bad_payload', 'the payload of a job, and its on_death event, is an object of up to '
             '1,048,576 bytes and 64 levels, with numbers up to 1e308');
+    elsif wrong.asked_by is not null then
+        perform foja.refuse('bad_payload', format('%s is requested by an event of the kind %s: the key of the job is the '
+            'number of that event, and its payload has fields of it', wrong.type, wrong.asked_by));
     end if;
 end $$;
 

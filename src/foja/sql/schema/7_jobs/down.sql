@@ -10,7 +10,7 @@ drop policy worker_reads on foja.voided;
 drop policy worker_reads on foja.checkpoint;
 drop policy worker_reads on foja.approval_due;
 drop policy worker_reads on foja.approval_event;
-drop function foja.promote, foja.check_asker, foja.check_jobs, foja.is_readable, foja.insert_jobs, foja.check_on_death, foja.may_append_on_death, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.queue_woken_v1, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
+drop function foja.promote, foja.check_asker, foja.check_jobs, foja.is_readable, foja.is_asked, foja.insert_jobs, foja.check_on_death, foja.may_append_on_death, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.queue_woken_v1, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
     foja.heartbeat_jobs_v1, foja.backoff, foja.append_on_death, foja.after_jobs, foja.judge_jobs, foja.close_jobs,
     foja.look_again, foja.settle_jobs_v1, foja.drafts_of, foja.next_jobs_of, foja.settle_one, foja.complete_job_v1,
     foja.fail_job_v1, foja.snooze_job_v1, foja.lock_jobs, foja.try_lock_job, foja.own_jobs, foja.cancel_locked_jobs, foja.cancel_keys, foja.cancel_jobs_v1,

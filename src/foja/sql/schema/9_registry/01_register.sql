@@ -171,14 +171,16 @@ begin
     perform foja.require(known.type is null or (known.source, known.serial, known.level)
             = (j ->> 'source', (j -> 'serial')::boolean, (j -> 'level')::boolean), 'job_type_changed',
         format('the job type %s is registered with another source or order; give the new one another name', known.type));
-    insert into foja.job_type as t (type, domain, source, lease, max_tries, backoff, backoff_most, serial, level)
+    insert into foja.job_type as t (type, domain, source, lease, max_tries, backoff, backoff_most, serial, level,
+        asked_by)
     values (j ->> 'type', p_domain, j ->> 'source', make_interval(secs => (j ->> 'lease')::double precision),
         (j ->> 'max_tries')::integer, make_interval(secs => (j ->> 'backoff')::double precision),
-        make_interval(secs => (j ->> 'backoff_most')::double precision), (j -> 'serial')::boolean, (j -> 'level')::boolean)
+        make_interval(secs => (j ->> 'backoff_most')::double precision), (j -> 'serial')::boolean, (j -> 'level')::boolean,
+        j ->> 'asked_by')
     on conflict (type) do update set lease = excluded.lease, max_tries = excluded.max_tries, backoff = excluded.backoff,
-        backoff_most = excluded.backoff_most
-    where (t.lease, t.max_tries, t.backoff, t.backoff_most)
-        <> (excluded.lease, excluded.max_tries, excluded.backoff, excluded.backoff_most);
+        backoff_most = excluded.backoff_most, asked_by = excluded.asked_by
+    where (t.lease, t.max_tries, t.backoff, t.backoff_most, t.asked_by)
+        is distinct from (excluded.lease, excluded.max_tries, excluded.backoff, excluded.backoff_most, excluded.asked_by);
 end $$;
 
 -- Objects with the values that they leave out.
@@ -205,7 +207,7 @@ begin
     return definition || jsonb_build_object('kinds', foja.each_with(kind, definition -> 'kinds'),
         'reserved_kinds', foja.each_with(kind, definition -> 'reserved_kinds'),
         'jobs', foja.each_with('{"lease": 30, "max_tries": 5, "backoff": 2, "backoff_most": 3600, "serial": false,
-            "level": false}', definition -> 'jobs'));
+            "level": false, "asked_by": null}', definition -> 'jobs'));
 end $$;
 
 -- Register a domain, or what it has that is new. `own`: it is one of Foja's; its row is made by the schema.

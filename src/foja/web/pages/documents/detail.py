@@ -32,8 +32,9 @@ STATUS_TONES: Final = {
     EvidenceStatus.REQUESTED: "info",
     EvidenceStatus.SCHEDULED: "info",
     EvidenceStatus.OPEN: "info",
+    EvidenceStatus.RECORDED: "info",
 }
-BUSY: Final = (EvidenceStatus.REQUESTED, EvidenceStatus.OPEN)
+BUSY: Final = (EvidenceStatus.REQUESTED, EvidenceStatus.OPEN, EvidenceStatus.RECORDED)
 _GOOD, _BAD = ("confirmed", "finalized", "renewed"), ("failed", "timeout", "revoked")
 _DETAILS: Final = ("network", "name", "authority", "failure_code", "reason", "evidence")
 _ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -86,6 +86,10 @@ _SENTENCES: Final = (
         "Se espera {0}{1} desde {2}: el intento {3} está en curso y termina a más tardar el {4}.",
     ),
     (
+        _WAITING + r"a token is recorded, and the executor checks it next\.",
+        "Se espera {0}{1} desde {2}: un sello está registrado, y se comprueba a continuación.",
+    ),
+    (
         _WAITING + r"the executor requests it next\.",
         "Se espera {0}{1} desde {2}: se solicita a continuación.",
     ),

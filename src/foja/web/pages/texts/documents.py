@@ -93,6 +93,7 @@ TEXTS: Final[Table] = {
     "status_requested": ("requested", "solicitado"),
     "status_scheduled": ("scheduled", "programado"),
     "status_open": ("under way", "en curso"),
+    "status_recorded": ("recorded, not checked yet", "registrado, sin comprobar aún"),
     "status_confirmed": ("confirmed", "confirmado"),
     "status_failed": ("failed", "falló"),
     "status_given_up": ("given up", "abandonado"),
