@@ -17,7 +17,7 @@ from typing import Any
 
 from foja.core.note import Verifier, split_note
 from foja.embedded.cosigner import CosignerAnswer, LocalCosigner, own_signer
-from foja.proofs.cosignature import CosignerSigner, parse_request
+from foja.proofs.cosignature import CosignatureAlgorithm, CosignerSigner, parse_request
 from tests.counterparties.http_server import listening
 
 LATE_SECONDS = 0.7
@@ -40,8 +40,8 @@ WAYS = {
 class CosignerServer:
     """A cosigner, what it was asked, and what it will do next."""
 
-    def __init__(self, home: Path) -> None:
-        self.signer = own_signer(home, home.name)
+    def __init__(self, home: Path, algorithm: CosignatureAlgorithm | None) -> None:
+        self.signer = own_signer(home, home.name, algorithm)
         self.url = ""
         self.asked = list[bytes]()
         self.released = threading.Event()
@@ -95,9 +95,11 @@ class CosignerServer:
 
 
 @contextmanager
-def running_cosigner(home: Path, *logs: Verifier) -> Iterator[CosignerServer]:
+def running_cosigner(
+    home: Path, *logs: Verifier, algorithm: CosignatureAlgorithm | None = None
+) -> Iterator[CosignerServer]:
     """Yield a cosigner that signs for these logs."""
-    server = CosignerServer(home)
+    server = CosignerServer(home, algorithm)
     http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server))
     http.daemon_threads = True
     with LocalCosigner.opened(home, logs) as server.service, listening(http) as server.url:

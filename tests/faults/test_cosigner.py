@@ -24,7 +24,7 @@ from foja.embedded import cosigner
 from foja.embedded.cosigner import SIZE_TYPE, LocalCosigner, own_signer, seen_logs
 from foja.embedded.cosigner.state import State, StateFile
 from foja.errors import Refused, SetupFailed
-from foja.proofs.cosignature import CosignerKey, CosignRequest, read_answer
+from foja.proofs.cosignature import CosignatureAlgorithm, CosignRequest, parse_cosigner_key, read_answer
 from foja.web.endpoints.cosigner import CosignerEndpoint
 from foja.web.server import address, bind, running
 from tests.processes import begin
@@ -34,9 +34,9 @@ LOG, FORK = MemoryLog(), MemoryLog(forked_at=5)
 KILLED = -signal.SIGKILL
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[LocalCosigner]:
-    with LocalCosigner.opened(tmp_path, [KEY.verifier()]) as service:
+@pytest.fixture(params=CosignatureAlgorithm)
+def service(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[LocalCosigner]:
+    with LocalCosigner.opened(tmp_path, [KEY.verifier()], algorithm=request.param) as service:
         yield service
 
 
@@ -46,13 +46,30 @@ def accepted(service: LocalCosigner, request: bytes) -> Checkpoint | None:
     if answer.status != 200:
         return None
     note = request.decode().partition("\n\n")[2]
-    read_answer(note, answer.text, CosignerKey.from_vkey(service.vkey))
+    read_answer(note, answer.text, parse_cosigner_key(service.vkey))
     return parse_checkpoint(split_note(note)[0])
 
 
 def test_growth_is_signed_and_a_repeated_request_too(service: LocalCosigner) -> None:
     for old, new in ((0, 0), (0, 3), (3, 3), (3, 8), (8, 100)):
         assert accepted(service, LOG.request(old, new)) == LOG.checkpoint(new)
+
+
+def test_the_algorithm_belongs_to_the_key(tmp_path: Path) -> None:
+    vkey = own_signer(tmp_path, "a.example", CosignatureAlgorithm.ML_DSA_44).key().vkey()
+    with LocalCosigner.opened(tmp_path, [KEY.verifier()]) as service:
+        assert service.vkey == vkey
+        assert accepted(service, LOG.request(0, 7)), "the state that is written then keeps the algorithm"
+    assert own_signer(tmp_path).key().vkey() == vkey
+    with pytest.raises(Refused, match="signs by ml-dsa-44"):
+        own_signer(tmp_path, algorithm=CosignatureAlgorithm.ED25519)
+
+
+def test_a_log_with_a_longer_name_than_can_be_signed_is_refused(tmp_path: Path) -> None:
+    name = "l" * 256
+    long = MemoryLog(Signer(name, KEY.private_key), origin=name)
+    with LocalCosigner.opened(tmp_path, [long.signer.verifier()]) as service:
+        assert service.reply(long.request(0, 7)).status == 403
 
 
 def test_each_refusal_has_its_status(service: LocalCosigner) -> None:
@@ -153,7 +170,7 @@ def test_a_restart_from_an_older_head_needs_the_word_of_the_operator(tmp_path: P
 def test_the_time_never_goes_back(tmp_path: Path) -> None:
     times = iter([1000.9, 500.0, 2000.0])
     with LocalCosigner.opened(tmp_path, [KEY.verifier()], clock=lambda: next(times)) as service:
-        key = CosignerKey.from_vkey(service.vkey)
+        key = parse_cosigner_key(service.vkey)
         found = [
             read_answer(LOG.note(size), service.reply(LOG.request(size - 1, size)).text, key).time
             for size in (1, 2, 3)

@@ -24,7 +24,12 @@ from foja.judge.report import Verdict
 from foja.ledger.cosigners import collector
 from foja.ledger.excerpts import prove_event
 from foja.observe.fsck import Outside, fsck
-from foja.proofs.cosignature import CosignerSigner, CosignRequest, find_cosignatures
+from foja.proofs.cosignature import (
+    CosignatureAlgorithm,
+    CosignerSigner,
+    CosignRequest,
+    find_cosignatures,
+)
 from foja.proofs.finding import Reason
 from tests.cases import all_cases
 from tests.cosigner_server import CosignerServer, running_cosigner
@@ -42,12 +47,12 @@ class Scene:
         self.folder, self._open_app, self._closing = folder, open_app, closing
         self.cosigners = list[CosignerServer]()
 
-    async def start(self, count: int) -> None:
+    async def start(self, count: int, algorithm: CosignatureAlgorithm | None = None) -> None:
         """Start cosigners that know the key of the installation."""
         async with self._open_app(log_name=LOG_NAME) as app:
             key = app.signer.verifier()
         for number in range(len(self.cosigners), len(self.cosigners) + count):
-            server = running_cosigner(self.folder / f"cosigner-{number}", key)
+            server = running_cosigner(self.folder / f"cosigner-{number}", key, algorithm=algorithm)
             self.cosigners.append(self._closing.enter_context(server))
 
     def app(self, **settings: Any) -> App:
@@ -114,6 +119,36 @@ async def test_every_checkpoint_is_cosigned_and_proofs_carry_it(
         assert proven.verify([app.trust[0], *policy]).verdict is Verdict.TOTAL_PASSED
     assert set(states(admin).values()) == {(published(admin), None)}
     assert admin.execute("select count(*) from foja.cosignature").fetchone() == (9,)
+
+
+async def test_cosigners_of_both_algorithms_sign_one_checkpoint(
+    scene: Scene, admin: psycopg.Connection[Any]
+) -> None:
+    """PostgreSQL cannot check ML-DSA-44: it compares key, id and size, and `foja fsck` checks the rest."""
+    await scene.start(1)
+    await scene.start(1, CosignatureAlgorithm.ML_DSA_44)
+    post = scene.cosigners[1].signer
+    async with scene.app(cosigner_policy="2 of 2") as app:
+        last = await say(app)
+        proven = await prove_event(app.ledger, TALK, last)
+        policy = [each.vkey for each in scene.cosigners] + ["cosigners:2 of 2"]
+        assert proven.verify([app.trust[0], *policy]).verdict is Verdict.TOTAL_PASSED
+        outside = Outside(app.store, [app.signer.verifier()])
+        assert (await fsck(app.settings.database_url, outside)).clean
+        key, line = post.key(), post.cosign(LOG_NAME + "\n9\n" + "A" * 43 + "=\n", 1_800_000_000)
+        for wrong in (
+            {"key": key.public_key[:-1]},
+            {"vkey": key.vkey().replace("cosigner-1", "cosigner-2")},
+            {"line": scene.cosigners[0].signer.cosign(LOG_NAME + "\n", 1_800_000_000)},
+            {"vkey": scene.cosigners[0].vkey},
+        ):
+            given = {"key": key.public_key, "vkey": key.vkey(), "line": line} | wrong
+            with pytest.raises(psycopg.Error, match="bad_payload"):
+                record(admin, "foja_sweeper", 3, **given)
+        admin.execute("alter table foja.cosignature disable trigger all")
+        admin.execute("update foja.cosignature set line = %s where length(line) > 3000", [line])
+        report = await fsck(app.settings.database_url, outside)
+    assert [each.check for each in report.findings] == ["cosignature"]
 
 
 async def test_a_bundle_carries_cosignatures(scene: Scene) -> None:
@@ -442,11 +477,13 @@ async def test_what_a_cosigner_has_signed_never_becomes_less(
         assert admin.execute("select seen from foja.cosigner").fetchall() == [(seen,)]
 
 
-def record(admin: psycopg.Connection[Any], role: str, size: int, *, vkey: str = "", key: bytes = b"") -> None:
+def record(
+    admin: psycopg.Connection[Any], role: str, size: int, *, vkey: str = "", key: bytes = b"", line: str = ""
+) -> None:
     """Record a cosignature of one cosigner, or one that another key is said to have made."""
     signer = CosignerSigner("cosigner.example/a", bytes(32))
     row = admin.execute("select note from foja.checkpoint where size = %s", [size]).fetchone()
-    line = signer.cosign(split_note(row[0])[0] if row else "none\n", 1_800_000_000)
+    line = line or signer.cosign(split_note(row[0])[0] if row else "none\n", 1_800_000_000)
     values = [size, key or signer.key().public_key, vkey or signer.key().vkey(), line]
     with admin.transaction():
         admin.execute(sql.SQL("set local role {}").format(sql.Identifier(role)))

@@ -319,6 +319,25 @@ def test_a_receipt_is_verified_by_foja_and_by_scitt_cose(run: Run, tmp_path: Pat
 
 
 @pytest.mark.usefixtures("published_events")
+def test_a_receipt_shows_that_the_log_continues_an_older_checkpoint(run: Run, tmp_path: Path) -> None:
+    older, receipt, key = tmp_path / "old.checkpoint", tmp_path / "growth.cose", tmp_path / "foja.vkey"
+    older.write_text(run("log", "checkpoint").out)
+    key.write_text(run("log", "key").out)
+    asked = ("log", "receipt", "--checkpoint", older, "-o", receipt)
+    check_refused(run(*asked), 1, "no newer checkpoint")
+    run("append", ID, "user_message_sent", "--payload", '{"content": "more"}')
+    run("worker", "--until-idle")
+    assert run(*asked, "--json").document == {"receipt": str(receipt), "checkpoint": str(older)}
+    found = run("verify", older, "--proof", receipt, "--trust", key)
+    assert found.code == 0, found.out
+    assert "of this checkpoint" in found.out
+    check_refused(run("log", "receipt", "-o", receipt), 1, "--checkpoint")
+    check_refused(run("log", "receipt", ID, 3, "--checkpoint", older, "-o", receipt), 1, "not both")
+    older.write_text(older.read_text().replace("\n\n", "\nmore\n\n"))
+    check_refused(run(*asked, "--force"), 1, "not a checkpoint of this log")
+
+
+@pytest.mark.usefixtures("published_events")
 def test_an_exported_history_is_verified_without_the_database(run: Run, tmp_path: Path) -> None:
     export, key = tmp_path / "history.jsonl", tmp_path / "foja.vkey"
     exported = run("log", "export", ID, "-o", export)

@@ -103,6 +103,8 @@ async def test_a_conversation_becomes_a_document(app: App, client: Client) -> No
     proof = await talk.prove(0)
     assert proof.verify(app.trust).verdict == "TOTAL_PASSED"
     assert proof.file() == (await (await app.conversations.open(talk.id)).prove(0)).file()
+    receipt = await talk.receipt(0)
+    assert foja.verify(proof.event.encode(), app.trust, proofs=[receipt]).verdict == "TOTAL_PASSED"
     batch = [{"kind": SAY, "payload": {"content": "a"}}, {"kind": "x", "payload": {}}]
     results = await talk.append_many(batch, atomic=False)
     assert [type(each) for each in results] == [foja.Event, errors.UnknownKind]

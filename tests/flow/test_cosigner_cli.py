@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from foja.app import App
-from foja.proofs.cosignature import MAX_REQUEST_BYTES
+from foja.proofs.cosignature import MAX_REQUEST_BYTES, parse_cosigner_key
 from tests.flow.command import Process, Run, check_refused
 from tests.races.writers import SAY, words
 from tests.rules.logs import KEY, MemoryLog
@@ -52,6 +52,14 @@ def test_a_cosigner_is_served_until_it_is_stopped(run: Run, tmp_path: Path) -> N
     [seen] = run("cosigner", "--home", tmp_path, "--json").document
     assert (seen["log"], seen["size"], seen["root"]) == ("log.example", 7, LOG.checkpoint(7).root.hex())
     assert "log.example" in run("cosigner", "status", "--home", tmp_path).out
+
+
+def test_the_algorithm_is_chosen_with_the_key(run: Run, tmp_path: Path) -> None:
+    home = ("--home", tmp_path, "--name", "post.example")
+    [vkey] = run("cosigner", "key", *home, "--algorithm", "ml-dsa-44").lines
+    assert len(parse_cosigner_key(vkey).public_key) == 1312
+    assert run("cosigner", "key", *home).lines == [vkey]
+    check_refused(run("cosigner", "key", *home, "--algorithm", "ed25519"), 1, "signs by ml-dsa-44")
 
 
 def test_a_kill_loses_nothing_that_was_signed(tmp_path: Path) -> None:

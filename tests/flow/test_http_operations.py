@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from scitt_cose import verify_receipt
 
 import foja
 from foja.app import App
@@ -105,7 +106,21 @@ async def test_the_log_and_its_proofs(app: App, api: Described) -> None:
     whole = await api.call("GET", file, 200, entity_id=talk.id, seq=0)
     assert whole.content == (await talk.prove(0)).file()
     assert f"{talk.id}-0.foja-proof" in whole.headers["content-disposition"]
+    receipt = "/v1/log/proofs/{entity_id}/{seq}/receipt"
+    signed = await api.call("GET", receipt, 200, entity_id=talk.id, seq=0)
+    assert signed.headers["content-type"] == "application/scitt-receipt+cose"
+    entry = (await talk.prove(0)).excerpt.check().hex()
+    pem = app.signer.verifier().pem()
+    assert verify_receipt(signed.content, leaf_entry_hex=entry, log_public_key_pem=pem).ok
     await api.call("GET", prove, 404, seq=9, **one)
+    older = (await api.call("GET", "/v1/log/checkpoint", 200)).text
+    await api.call("POST", "/v1/log/receipt", 409, {"checkpoint": older})
+    await api.call("POST", "/v1/log/receipt", 422, {"checkpoint": older.replace("\n", "x\n", 1)})
+    await talk.append("user_message_sent", {"content": "y"})
+    await app.publish()
+    growth = await api.call("POST", "/v1/log/receipt", 200, {"checkpoint": older})
+    assert foja.verify(older.encode(), trust, proofs=[growth.content]).verdict == "TOTAL_PASSED"
+    proof = (await api.call("GET", prove, 200, seq=0, **one)).json()
     log = (await api.call("GET", "/v1/log", 200)).json()
     assert (await api.call("GET", "/v1/log/checkpoint", 200)).text == log["checkpoint"]
     assert (log["size"], log["key"]) == (proof["size"], trust[0])

@@ -105,6 +105,8 @@ async def test_an_agent_protects_a_file_and_reads_its_verdict_over_stdio(
         assert proof["verdict"] == "TOTAL_PASSED"
     report = foja.verify(proof["event"].encode(), [proof["log_key"]], proofs=[proof["proof"].encode()])
     assert report.verdict == "TOTAL_PASSED"
+    assert proof["file_name"] == f"{talk}-0.foja-proof"
+    assert foja.verify(b64decode(proof["file"]), [proof["log_key"]]).verdict == "TOTAL_PASSED"
 
 
 async def proven(tools: Tools, talk: str) -> Any:

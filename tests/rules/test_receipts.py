@@ -11,17 +11,25 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from hypothesis import given
 from hypothesis import strategies as st
-from scitt_cose import build_receipt, verify_receipt
+from scitt_cose import build_receipt, verify_consistency, verify_receipt, verify_sign1
 
 import foja
 from foja.core.excerpt import Excerpt
 from foja.core.note import Signer, parse_checkpoint, split_note
-from foja.errors import Malformed
+from foja.errors import Malformed, Tampered
 from foja.judge.render import as_text
+from foja.judge.render.translations import LANGUAGES
 from foja.judge.report import Report, Verdict
-from foja.proofs.cose import Receipt, read_receipt, write_receipt
+from foja.proofs.cose import (
+    ConsistencyReceipt,
+    Receipt,
+    read_receipt,
+    write_consistency,
+    write_receipt,
+)
 from foja.proofs.cose.cbor import Cbor, decode, encode
 from tests.rules.bundles import NOW, Scene
+from tests.rules.logs import MemoryLog
 from tests.rules.streams import stream
 
 SCENE = Scene()
@@ -109,6 +117,63 @@ def test_a_receipt_in_another_form_is_refused() -> None:
     )
     assert asked(theirs)
     assert judged(theirs).evidence[0].reason == "INCLUSION_INVALID"
+
+
+OLD, NEW = MemoryLog(SCENE.key, origin="log.example/1"), 23
+
+
+def grown(old: int, new: int = NEW, log: MemoryLog = OLD) -> ConsistencyReceipt:
+    return write_consistency(SCENE.key, log.checkpoint(old), log.checkpoint(new), log.proof(old, new))
+
+
+@pytest.mark.parametrize("size", [1, 4, 7, 16, 22])
+def test_a_receipt_about_a_checkpoint_shows_its_growth(size: int) -> None:
+    """The signature and the hashes are checked by scitt-cose too, which has no verb for the two together."""
+    receipt = grown(size)
+    note, data = OLD.note(size).encode(), receipt.encode()
+    report = foja.verify(note, VKEY, NOW, proofs=[data])
+    assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
+    assert f"{NEW} entries of “log.example/1” continue the {size}" in report.evidence[0].detail
+    for language in LANGUAGES:
+        assert " ".join(as_text(report, language).split()).count(str(NEW))
+    roots = [OLD.checkpoint(each).root for each in (size, NEW)]
+    assert verify_sign1(data, public_key_pem=PEM, detached_payload=roots[1])
+    path = [each.hex() for each in receipt.path]
+    assert verify_consistency(roots[0].hex(), roots[1].hex(), size, NEW, path)
+    decoded = cbor2.loads(data).value
+    assert decoded[1] == {396: {-2: [cbor2.dumps([size, NEW, list(receipt.path)])]}}, "RFC 9942, 5.3"
+    assert decoded[2] is None
+
+
+def test_another_checkpoint_or_key_is_refused() -> None:
+    data, other = grown(7).encode(), MemoryLog(SCENE.key, forked_at=5, origin="log.example/1")
+    stranger = MemoryLog(STRANGER, origin="log.example/1")
+    forged = write_consistency(STRANGER, stranger.checkpoint(7), stranger.checkpoint(9), stranger.proof(7, 9))
+    unsigned = replace(grown(7), key=RECEIPT.key, signature=bytes(64)).encode()
+    cases = {
+        (OLD.note(6), data): "INCLUSION_INVALID",
+        (other.note(7), data): "INCLUSION_INVALID",
+        (MemoryLog(SCENE.key, origin="log.example/2").note(7), data): "INCLUSION_INVALID",
+        (OLD.note(7), DATA): "INCLUSION_INVALID",
+        (OLD.note(7), unsigned): "CHECKPOINT_UNSIGNED",
+        (OLD.note(7), forged.encode()): "NO_TRUST_ANCHOR",
+    }
+    for (note, proof), reason in cases.items():
+        report = foja.verify(note.encode(), VKEY, NOW, proofs=[proof])
+        assert report.verdict is not Verdict.TOTAL_PASSED
+        assert report.evidence[0].reason == reason, report.evidence[0].detail
+    assert judged(data).evidence[0].reason == "INCLUSION_INVALID", "it is about no event"
+    with pytest.raises(Tampered):
+        write_consistency(SCENE.key, other.checkpoint(7), OLD.checkpoint(NEW), OLD.proof(7, NEW))
+
+
+def test_no_flipped_bit_of_a_receipt_about_a_checkpoint_passes() -> None:
+    data, note = grown(7).encode(), OLD.note(7).encode()
+    for bit in range(8 * len(data)):
+        broken = bytearray(data)
+        broken[bit // 8] ^= 1 << bit % 8
+        found = foja.verify(note, VKEY, NOW, proofs=[bytes(broken)])
+        assert found.verdict is not Verdict.TOTAL_PASSED, bit
 
 
 VALUES = st.recursive(

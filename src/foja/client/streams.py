@@ -11,7 +11,7 @@ from uuid import UUID
 
 from foja.client.events import Follower, event_from
 from foja.client.problems import rebuild
-from foja.client.transport import Transport
+from foja.client.transport import Request, Transport
 from foja.errors import FojaError
 from foja.ledger.event import Event, StreamItem
 
@@ -115,6 +115,11 @@ class Stream:
     async def prove(self, seq: int) -> EventProof:
         """Return the proof that an event is in the log; `NotCovered` is asked again for a while."""
         return EventProof(**await self._transport.ask("GET", f"{self._path}/events/{seq}/proof"))
+
+    async def receipt(self, seq: int) -> bytes:
+        """Return a COSE receipt (RFC 9942) of the place of an event in the log, for tools of SCITT."""
+        request = Request("GET", f"/v1/log/proofs/{self.id}/{seq}/receipt")
+        return (await self._transport.send(request)).content
 
 
 def _result(document: Mapping[str, Any]) -> Event | FojaError:

@@ -159,7 +159,8 @@ def check_consistency(
     if not 0 <= old_size <= new_size:
         raise Tampered(f"consistency: a tree of {new_size} leaves cannot follow one of {old_size}")
     if 0 < old_size < new_size:
-        return _check_growth(old_size, old_root, new_size, new_root, proof)
+        grown = root_after(old_size, old_root, new_size, proof)
+        return _check_equal("consistency: the new root", grown, new_root)
     if proof:
         raise Tampered(f"consistency: {old_size} to {new_size} leaves needs no proof, but one was given")
     if old_size == 0:
@@ -169,9 +170,11 @@ def check_consistency(
     return None
 
 
-def _check_growth(
-    old_size: int, old_root: bytes, new_size: int, new_root: bytes, proof: Sequence[bytes]
-) -> None:
+def root_after(old_size: int, old_root: bytes, new_size: int, proof: Sequence[bytes]) -> bytes:
+    """Return the root of the tree that grew from this one, or raise `Tampered` if the proof shows none."""
+    _check_lengths(old_root, *proof)
+    if not 0 < old_size < new_size:
+        raise Tampered(f"consistency: a tree of {new_size} leaves does not grow from one of {old_size}")
     height = _trailing_zeros(old_size)
     path = [old_root, *proof] if old_size == 1 << height else list(proof)
     if not path:
@@ -181,7 +184,7 @@ def _check_growth(
         old = node_hash(sibling, old) if is_left else old
         new = node_hash(sibling, new) if is_left else node_hash(new, sibling)
     _check_equal("consistency: the old root", old, old_root)
-    _check_equal("consistency: the new root", new, new_root)
+    return new
 
 
 def _climb(position: int, last: int, proof: Sequence[bytes]) -> Iterator[tuple[bytes, bool]]:

@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from foja.errors import Refused, Tampered
 
-_KEY_BYTES = 32
+_SEED_BYTES = 32
 _KEY_ID_BYTES = 4
 _ROOT_BYTES = 32
 MAX_SIGNATURES = 100
@@ -54,13 +54,16 @@ class Verifier:
     name: str
     public_key: bytes
     ALGORITHM: ClassVar[bytes] = b"\x01"
+    KEY_BYTES: ClassVar[int] = 32
     USE: ClassVar[str] = "an Ed25519 verifier key"
 
     def __post_init__(self) -> None:
         if not _is_name(self.name):
             raise Refused(f"{self.name!a} cannot name a key; use text without spaces or '+'")
-        if len(self.public_key) != _KEY_BYTES:
-            raise Refused(f"an Ed25519 key has {_KEY_BYTES} bytes, not {len(self.public_key)}; give it raw")
+        if len(self.public_key) != self.KEY_BYTES:
+            raise Refused(
+                f"{self.USE} has {self.KEY_BYTES} bytes, not {len(self.public_key)}; copy all of name+id+key"
+            )
 
     @classmethod
     def from_vkey(cls, text: str) -> Self:
@@ -106,8 +109,8 @@ class Signer:
     private_key: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
-        if len(self.private_key) != _KEY_BYTES:
-            raise Refused(f"an Ed25519 private key has {_KEY_BYTES} bytes; give the raw seed")
+        if len(self.private_key) != _SEED_BYTES:
+            raise Refused(f"an Ed25519 private key has {_SEED_BYTES} bytes; give the raw seed")
         self.verifier()
 
     def verifier(self) -> Verifier:

@@ -13,7 +13,7 @@ from foja.errors import Tampered
 
 HEADER = "c2sp.org/tlog-proof@v1"
 RECEIPT = b"\xd2\x84"  # how the other form of a proof begins: a COSE receipt (`foja.proofs.cose`)
-MAX_BYTES, MAX_HASHES = 64 << 10, 64
+MAX_BYTES, MAX_HASHES = 128 << 10, 64  # a checkpoint may have 32 cosignatures of 3,300 characters
 _INDEX = re.compile("index (0|[1-9][0-9]{0,18})")
 
 

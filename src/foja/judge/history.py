@@ -30,8 +30,10 @@ from foja.judge.detached import Detached
 from foja.judge.inclusion import (
     NOT_CHECKED,
     Inclusion,
+    check_growth,
     find_inclusion,
     find_receipt,
+    is_checkpoint,
     is_included,
     log_item,
     refusal,
@@ -88,11 +90,14 @@ def check_recorded(
     domain: str | None = None,
     statements: Sequence[Detached] = (),
 ) -> tuple[Finding, ...]:
-    """Return what a log proof shows about the event or the history in this file, then what statements do."""
+    """Return what a log proof shows about the event, history or checkpoint in this file, then statements."""
     if holds_history(file):
         return check_history(read_chunks(file), proof, trust, domain, at, statements)
     file.seek(0)
-    return check_event(file.read(LARGEST_EVENT + 1), proof, trust, at, statements)
+    data = file.read(LARGEST_EVENT + 1)
+    if proof.startswith(RECEIPT) and is_checkpoint(data):
+        return check_growth(data, proof, trust), *map(alone, statements)
+    return check_event(data, proof, trust, at, statements)
 
 
 def holds_history(file: BinaryIO) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from foja.core.merkle import check_inclusion, leaf_hash
 from foja.core.note import Checkpoint, Verifier, parse_checkpoint, split_note
@@ -14,6 +14,9 @@ from foja.judge.trust import Trust
 from foja.proofs.cosignature import Cosignature, find_cosignatures
 from foja.proofs.finding import Finding, Reason, Status, TrustItem
 from foja.quotation import quoted
+
+if TYPE_CHECKING:
+    from foja.proofs.cose.receipt import Signed
 
 OTHERS = "whether others see the same log"
 ORDER_ONLY = "when it was recorded: a log proves order, not time"
@@ -55,13 +58,26 @@ def find_receipt(data: bytes, entries: Iterable[bytes], trust: Trust, name: str)
 
     A receipt holds no root: only the right entry leads to the one that was signed.
     """
-    from foja.proofs.cose.receipt import key_name, read_receipt  # late: few proofs are receipts
+    from foja.proofs.cose import Receipt, read_receipt  # late: few proofs are receipts
 
     try:
         receipt = read_receipt(data)
+        if not isinstance(receipt, Receipt):
+            raise Tampered("the receipt is about a checkpoint; give the older checkpoint with it")
         found = [receipt.check(each) for each in entries]
     except (Tampered, Refused) as error:
         raise BadBundle("INCLUSION_INVALID", f"{name}: {error}") from None
+    checkpoint, signer = _signed_one(receipt, found, trust, name)
+    place = Proof(receipt.index, receipt.path, "")
+    return Inclusion(place, checkpoint, signer, key=receipt.key)
+
+
+def _signed_one(
+    receipt: Signed, found: Sequence[Checkpoint], trust: Trust, name: str
+) -> tuple[Checkpoint, str | None]:
+    """Return the checkpoint that a trusted key signed, and the key; else the first one and None."""
+    from foja.proofs.cose.receipt import key_name
+
     named = [each for each in trust.logs if key_name(each) == receipt.key]
     checkpoint = found[0]
     for verifier in named:
@@ -71,9 +87,37 @@ def find_receipt(data: bytes, entries: Iterable[bytes], trust: Trust, name: str)
         checkpoint = signed[0]
         if not verifier.signs_for(receipt.origin):
             raise _of_another_log(verifier, receipt.origin)
-    signer = named[0].vkey() if named else None
-    place = Proof(receipt.index, receipt.path, "")
-    return Inclusion(place, checkpoint, signer, key=receipt.key)
+    return checkpoint, named[0].vkey() if named else None
+
+
+def is_checkpoint(data: bytes) -> bool:
+    """Return whether this file is a checkpoint, signed by anyone."""
+    try:
+        return len(data) <= MAX_BYTES and bool(parse_checkpoint(split_note(data)[0]))
+    except (Tampered, Refused):
+        return False
+
+
+def check_growth(note: bytes, data: bytes, trust: Trust) -> Finding:
+    """Return what a COSE receipt shows about a checkpoint: that a newer tree of the log continues it."""
+    from foja.proofs.cose import ConsistencyReceipt, read_receipt
+
+    try:
+        old = parse_checkpoint(split_note(note)[0])
+        receipt = read_receipt(data)
+        if not isinstance(receipt, ConsistencyReceipt):
+            raise Tampered("the receipt is about an event; give the file of the event with it")
+        new, signer = _signed_one(receipt, [receipt.check(old)], trust, "the receipt")
+    except BadBundle as error:
+        return refusal("ledger", error)
+    except (Tampered, Refused) as error:
+        return Finding("ledger", Status.INVALID, Reason.INCLUSION_INVALID, f"the receipt: {error}")
+    grown = Inclusion(Proof(0, receipt.path, ""), new, signer, key=receipt.key)
+    if signer is None:
+        return unsigned(grown)
+    detail = f"{new.size} entries of {quoted(new.origin)} continue the {old.size} of this checkpoint"
+    rests_on = (log_item(grown),)
+    return Finding("ledger", Status.VERIFIED, detail=detail, not_checked=NOT_CHECKED, rests_on=rests_on)
 
 
 def _check_included(entries: Iterable[bytes], proof: Proof, checkpoint: Checkpoint) -> None:

@@ -21,7 +21,7 @@ from foja.core.serializer import MAX_INTEGER
 from foja.errors import NotCanonical, Refused
 from foja.judge.trust import Identity, Trust
 from foja.proofs.algorithms import ETSI, Sunset, parse_sunset
-from foja.proofs.cosignature import CosignerKey, Policy, parse_policy
+from foja.proofs.cosignature import CosignerKey, MLDSACosignerKey, Policy, parse_policy
 from foja.proofs.ots.network import MINIMUM_DIFFICULTY
 from foja.proofs.statement import MonitorKey
 
@@ -312,7 +312,12 @@ _DER: dict[str, tuple[str, Callable[[bytes], str]]] = {
     "PUBLIC KEY": ("a public key to trust", _field_of_key),
     "X509 CRL": ("a list of revoked certificates", _field_of_crl),
 }
-_KEYS: dict[type[Verifier], str] = {Verifier: "logs", CosignerKey: "cosigners", MonitorKey: "monitors"}
+_KEYS: dict[type[Verifier], str] = {
+    Verifier: "logs",
+    CosignerKey: "cosigners",
+    MLDSACosignerKey: "cosigners",
+    MonitorKey: "monitors",
+}
 _LINES: dict[str, tuple[str, Callable[[str], object]]] = {
     "algorithm-until": ("sunsets", parse_sunset),
     "cosigners": ("cosigner_policies", str.strip),

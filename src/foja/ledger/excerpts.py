@@ -18,12 +18,13 @@ from foja.core.canonical import Json, canonical, parse
 from foja.core.chain import genesis
 from foja.core.event import microseconds
 from foja.core.excerpt import Excerpt
-from foja.core.note import parse_checkpoint, split_note
+from foja.core.note import Signer, number_of, open_note, parse_checkpoint, split_note
 from foja.core.proof import Proof
-from foja.errors import UnknownEntity
+from foja.errors import NotCovered, Refused, Tampered, UnknownEntity
 from foja.judge.contents import arguments_match
 from foja.judge.report import Report
 from foja.ledger.ledger import Ledger
+from foja.proofs.cose import write_consistency, write_receipt
 from foja.verification import verify
 
 PAGE_EVENTS = 1000
@@ -67,6 +68,12 @@ class EventProof:
         """Write `file` to a path, which usually ends in `.foja-proof`."""
         Path(path).write_bytes(self.file())
 
+    def receipt(self, signer: Signer) -> bytes:
+        """Return a COSE receipt of its place in the log, by the key of the log (`app.signer`)."""
+        checkpoint = self.proof.check(self.excerpt.check(), [signer.verifier()])  # it signed this root before
+        subject = f"{self.excerpt.entity_id}/{self.excerpt.seq}"
+        return write_receipt(signer, checkpoint, self.proof, subject).encode()
+
     def verify(self, trust: str | Sequence[str]) -> Report:
         """Return the report of `foja.verify` on this event, without database or network."""
         return verify(self.file(), trust)
@@ -82,6 +89,26 @@ async def prove_event(ledger: Ledger, entity_id: UUID, seq: int) -> EventProof:
     proof = await ledger.log.prove(entity_id, seq)
     event = await excerpt(ledger, entity_id, seq)
     return EventProof(event, proof, await _arguments(ledger, event))
+
+
+async def growth_receipt(ledger: Ledger, signer: Signer, note: str) -> bytes:
+    """Return a COSE receipt that the newest checkpoint of a log continues this one, by the key of the log.
+
+    Raise `Refused` if the log did not sign this one, `NotCovered` if it did not grow, `Tampered` if it does
+    not continue this one.
+    """
+    try:
+        old = parse_checkpoint(open_note(note, [signer.verifier()]))
+    except Tampered as error:
+        raise Refused(f"not a checkpoint of this log: {error}") from None
+    origin = number_of(signer.name, old.origin)
+    if origin is None:
+        raise Refused(f"{old.origin!a} is not a log of this installation; ask the one whose log it is")
+    new = parse_checkpoint(open_note(await ledger.log.checkpoint_of(origin), [signer.verifier()]))
+    if not 0 < old.size < new.size:
+        raise NotCovered(f"the log has {new.size} entries, and no newer checkpoint than that of {old.size}")
+    path = await ledger.log.prove_growth(origin, old.size, new.size)
+    return write_consistency(signer, old, new, path).encode()
 
 
 async def _arguments(ledger: Ledger, event: Excerpt) -> Json:

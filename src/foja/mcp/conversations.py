@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -10,6 +11,7 @@ from pydantic import Field
 from foja.access.model.principal import Scope
 from foja.conversations.model.approvals import APPROVED, DENIED, Approval
 from foja.conversations.model.events import CONVERSATION, DECISION
+from foja.core.bundle.proof_file import SUFFIX
 from foja.errors import BadPayload
 from foja.mcp.agent import agent_with
 
@@ -71,12 +73,14 @@ async def read_conversation(
 
 
 async def prove_event(conversation_id: ConversationId, seq: Seq) -> dict[str, Any]:
-    """Prove that an event is in the log of this installation. The two files are checked by `foja verify`."""
+    """Prove that an event is in the log. Save `file`, which is Base64, as `file_name` for `foja verify`."""
     agent = agent_with(Scope.READ)
     conversation = await agent.app.conversations.open(conversation_id)
     proven = await conversation.prove(seq)
     report = proven.verify(trust=agent.app.trust)
     return {
+        "file": b64encode(proven.file()).decode(),
+        "file_name": f"{conversation.id}-{seq}{SUFFIX}",
         "event": proven.event_text(),
         "proof": proven.proof_text(),
         "index": proven.index,

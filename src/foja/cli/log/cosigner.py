@@ -10,6 +10,7 @@ from foja.cli.log.verify import read_key
 from foja.cli.output import print_result, table
 from foja.cli.services import print_started, run_until_stopped
 from foja.embedded.cosigner import LocalCosigner, own_signer, seen_logs
+from foja.proofs.cosignature import CosignatureAlgorithm, CosignerSigner
 from foja.web.endpoints.cosigner import CosignerEndpoint
 from foja.web.server import address, bind, running
 
@@ -35,9 +36,17 @@ def status(arguments: Namespace) -> int:
 
 def key(arguments: Namespace) -> int:
     """Print the public key."""
-    vkey = own_signer(read_settings(arguments).home, arguments.name).key().vkey()
+    vkey = _signer(arguments).key().vkey()
     print_result(arguments, {"key": vkey}, vkey)
     return 0
+
+
+def _signer(arguments: Namespace) -> CosignerSigner:
+    return own_signer(read_settings(arguments).home, arguments.name, _algorithm(arguments))
+
+
+def _algorithm(arguments: Namespace) -> CosignatureAlgorithm | None:
+    return CosignatureAlgorithm(arguments.algorithm) if arguments.algorithm else None
 
 
 async def serve(arguments: Namespace) -> int:
@@ -46,7 +55,12 @@ async def serve(arguments: Namespace) -> int:
     home = read_settings(arguments).home
     with (
         LocalCosigner.opened(
-            home, logs, name=arguments.name, moved=arguments.moved, restarts=arguments.restarts
+            home,
+            logs,
+            name=arguments.name,
+            algorithm=_algorithm(arguments),
+            moved=arguments.moved,
+            restarts=arguments.restarts,
         ) as cosigner,
         bind(arguments.host, arguments.port, expose=arguments.expose) as listener,
     ):

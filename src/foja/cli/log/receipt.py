@@ -1,4 +1,4 @@
-"""`foja log receipt`: write an event and a COSE receipt of its place in the log."""
+"""`foja log receipt`: write a COSE receipt of an event, or of a checkpoint that the log continued."""
 
 from __future__ import annotations
 
@@ -9,21 +9,32 @@ from foja.cli.installation import open_installation
 from foja.cli.log.verify import EVENT_SUFFIX
 from foja.cli.output import print_result
 from foja.cli.output_files import check_targets, write_file
-from foja.ledger.excerpts import prove_event
-from foja.proofs.cose import write_receipt
+from foja.core.proof import MAX_BYTES
+from foja.errors import Refused
+from foja.ledger.excerpts import growth_receipt, prove_event
+
+_KEYS = "send the key separately: `foja log key` prints it, `foja log key --pem` for other tools"
 
 
 async def receipt(arguments: Namespace) -> int:
-    """Sign the root of a published checkpoint once more, as a receipt of one event below it."""
+    """Sign the root of a published checkpoint once more, as a receipt."""
+    if arguments.checkpoint:
+        if arguments.entity or arguments.event:
+            raise Refused("give an event, or --checkpoint FILE, not both")
+        return await _growth(arguments)
+    if arguments.seq is None:
+        raise Refused("name an event, ENTITY SEQ, or give --checkpoint FILE")
+    return await _event(arguments)
+
+
+async def _event(arguments: Namespace) -> int:
     target: Path = arguments.output
     event_path = arguments.event or target.with_name(target.name.removesuffix(".cose") + EVENT_SUFFIX)
     check_targets(arguments, target, event_path)
     async with open_installation(arguments) as app:
-        proven, signer = await prove_event(app.ledger, arguments.entity, arguments.seq), app.signer
-    entry = proven.excerpt.check()
-    checkpoint = proven.proof.check(entry, [signer.verifier()])  # the key signs no root that it did not sign
-    subject = f"{arguments.entity}/{arguments.seq}"
-    write_file(arguments, target, write_receipt(signer, checkpoint, proven.proof, subject).encode())
+        proven = await prove_event(app.ledger, arguments.entity, arguments.seq)
+        data, entry = proven.receipt(app.signer), proven.excerpt.check()
+    write_file(arguments, target, data)
     write_file(arguments, event_path, proven.event_text())
     print_result(
         arguments,
@@ -31,6 +42,26 @@ async def receipt(arguments: Namespace) -> int:
         f"wrote {target} and {event_path}",
         f"verify them anywhere: foja verify {event_path} --proof {target} --trust foja.vkey",
         f"or: scitt-cose --receipt {target} --receipt-log-pubkey log.pem --leaf-entry-hex {entry.hex()}",
-        "send the key separately: `foja log key` prints it, `foja log key --pem` for other tools",
+        _KEYS,
+    )
+    return 0
+
+
+async def _growth(arguments: Namespace) -> int:
+    target, older = arguments.output, arguments.checkpoint
+    check_targets(arguments, target)
+    try:
+        with older.open(encoding="utf-8", newline="") as file:
+            note = file.read(MAX_BYTES + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refused(f"{older} cannot be read as a checkpoint ({error})") from None
+    async with open_installation(arguments) as app:
+        write_file(arguments, target, await growth_receipt(app.ledger, app.signer, note))
+    print_result(
+        arguments,
+        {"receipt": target, "checkpoint": older},
+        f"wrote {target}",
+        f"verify it anywhere: foja verify {older} --proof {target} --trust foja.vkey",
+        _KEYS,
     )
     return 0

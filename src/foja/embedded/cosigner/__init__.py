@@ -29,7 +29,13 @@ from foja.core.note import (
 )
 from foja.embedded.cosigner.state import Seen, State, StateFile
 from foja.errors import Refused, SetupFailed, Tampered
-from foja.proofs.cosignature import CosignerSigner, CosignRequest, parse_request
+from foja.proofs.cosignature import (
+    MAX_NAME_BYTES,
+    CosignatureAlgorithm,
+    CosignerSigner,
+    CosignRequest,
+    parse_request,
+)
 
 SIZE_TYPE, TEXT_TYPE = "text/x.tlog.size", "text/plain; charset=utf-8"
 MAX_ORIGINS = 1000  # each restart of a log has another origin
@@ -77,6 +83,7 @@ class LocalCosigner:
         logs: Sequence[Verifier],
         *,
         name: str | None = None,
+        algorithm: CosignatureAlgorithm | None = None,
         moved: bool = False,
         restarts: Collection[str] = (),
         clock: Callable[[], float] = time.time,
@@ -88,7 +95,7 @@ class LocalCosigner:
         the key has signed.
         """
         file = StateFile(home)
-        signer = own_signer(home, name)
+        signer = own_signer(home, name, algorithm)
         if not logs:
             raise Refused("no log is known; name the key of each log to sign for")
         with file.locked():
@@ -128,6 +135,8 @@ class LocalCosigner:
         known = [each for each in self._logs if each.signs_for(checkpoint.origin)]
         if not known:
             raise _Refusal(404, "this log is not known here")
+        if len(checkpoint.origin.encode()) > MAX_NAME_BYTES:
+            raise _Refusal(403, f"the origin line has over {MAX_NAME_BYTES} bytes")
         try:
             open_note(note, known)
         except Tampered as error:
@@ -205,13 +214,19 @@ class LocalCosigner:
             )
 
 
-def own_signer(home: Path, name: str | None = None) -> CosignerSigner:
-    """Return the signer of the cosigner in a home. It is created if absent, with this name."""
+def own_signer(
+    home: Path, name: str | None = None, algorithm: CosignatureAlgorithm | None = None
+) -> CosignerSigner:
+    """Return the signer of the cosigner in a home. It is created if absent, with this name and algorithm."""
     file = StateFile(home)
-    file.create(name)
+    file.create(name, algorithm or CosignatureAlgorithm.ED25519)
     state = file.read()
     if name not in (None, state.name):
         raise Refused(f"the cosigner in {file.folder} is {state.name}; another name needs another home")
+    if algorithm not in (None, state.algorithm):
+        raise Refused(
+            f"the cosigner in {file.folder} signs by {state.algorithm}; another algorithm needs another home"
+        )
     return file.signer(state)
 
 

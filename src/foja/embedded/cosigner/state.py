@@ -27,7 +27,7 @@ from foja.core.note import Checkpoint, parse_checkpoint, split_note
 from foja.embedded.keys import SEED_BYTES, read_private
 from foja.embedded.locks import try_exclusive
 from foja.errors import Refused, SetupFailed, Tampered
-from foja.proofs.cosignature import CosignerSigner
+from foja.proofs.cosignature import CosignatureAlgorithm, CosignerSigner
 
 FOLDER, FORM = "cosigner", "foja/cosigner/v1"
 KEY, INSTANCE, STATE, LOCK = "key", "instance", "state", "lock"
@@ -48,11 +48,12 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The name of a cosigner, the copy of its folder, and what it has seen of each log, by origin."""
+    """The name of a cosigner, how it signs, the copy of its folder, and what it has seen, by origin."""
 
     name: str
     instance: Instance
     logs: Mapping[str, Seen]
+    algorithm: CosignatureAlgorithm = CosignatureAlgorithm.ED25519
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
@@ -68,14 +69,16 @@ class State:
             for origin, seen in logs.items():
                 if seen.checkpoint().origin != origin:
                     raise ValueError(origin)
-            return cls(str(found["name"]), (inode, changed), logs)
+            algorithm = CosignatureAlgorithm(found.get("algorithm", CosignatureAlgorithm.ED25519))
+            return cls(str(found["name"]), (inode, changed), logs, algorithm)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Tampered(f"the state of the cosigner cannot be read ({error})") from None
 
     def encode(self) -> bytes:
         """Return the state as bytes to store."""
         logs = {origin: {"note": seen.note, "time": seen.time} for origin, seen in self.logs.items()}
-        document = {"form": FORM, "name": self.name, "instance": self.instance, "logs": logs}
+        head = {"form": FORM, "name": self.name, "algorithm": self.algorithm, "instance": self.instance}
+        document = {**head, "logs": logs}
         return json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n"
 
 
@@ -85,7 +88,7 @@ class StateFile:
     def __init__(self, home: Path) -> None:
         self.folder = home / FOLDER
 
-    def create(self, name: str | None) -> None:
+    def create(self, name: str | None, algorithm: CosignatureAlgorithm) -> None:
         """Create key and state whole, unless they exist. The default name contains the public key."""
         private.make_folder(self.folder.parent)
         if self.folder.exists():
@@ -96,10 +99,11 @@ class StateFile:
             seed = secrets.token_bytes(SEED_BYTES)
             private.write_file(draft / KEY, seed)
             private.write_file(draft / INSTANCE, b"")
-            public = CosignerSigner("new", seed).key().public_key
-            signer = CosignerSigner(name or f"foja.local/cosigner/{public.hex()[:12]}", seed)
+            public = CosignerSigner("new", seed, algorithm).key().public_key
+            signer = CosignerSigner(name or f"foja.local/cosigner/{public.hex()[:12]}", seed, algorithm)
             signer.key()  # refuses a name that a key cannot have
-            private.write_file(draft / STATE, State(signer.name, _instance(draft), {}).encode())
+            state = State(signer.name, _instance(draft), {}, algorithm)
+            private.write_file(draft / STATE, state.encode())
             private.sync(draft)
             draft.rename(self.folder)
         except OSError:
@@ -127,7 +131,7 @@ class StateFile:
             raise SetupFailed(
                 f"the key {self.folder / KEY} is missing; remove the folder to create a new cosigner"
             ) from None
-        return CosignerSigner(state.name, seed)
+        return CosignerSigner(state.name, seed, state.algorithm)
 
     def write(self, state: State) -> None:
         """Replace the stored state by this one, and return when it survives a power cut."""

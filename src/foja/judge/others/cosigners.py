@@ -8,9 +8,11 @@ from datetime import datetime, timedelta
 
 from foja.judge.inclusion import Inclusion
 from foja.judge.trust import Trust
+from foja.proofs import mldsa
 from foja.proofs.cosignature import Cosignature
 from foja.proofs.finding import Finding, Reason, Status, TrustItem
 
+UNCHECKED = f"cosignatures by ML-DSA-44: to check them, {mldsa.NEEDED} or later must be installed"
 _SKEW = timedelta(minutes=5)  # how far the clock of a cosigner may be ahead of the time to judge at
 
 
@@ -27,7 +29,8 @@ def count_cosigners(
     known = {each.public_key for each in trust.cosigners} - own
     vouching = min((_in_time(each.cosignatures, at) for each in inclusions), key=len)
     detail = f"{found.detail}; {len(vouching)} of {len(known)} cosigners vouch for it"
-    found = replace(found, detail=detail)
+    open_ = () if all(each.can_check() for each in trust.cosigners) else (UNCHECKED,)
+    found = replace(found, detail=detail, not_checked=found.not_checked + open_)
     policy = trust.cosigner_policy
     if policy is not None and len(vouching) < policy.required:
         return found.weakened(Reason.COSIGNERS_MISSING, f"but your policy needs {policy}")

@@ -69,6 +69,9 @@ _PATTERNS: Final = {
     "whether this log, a restart, continues the one before it": (
         "si este registro, que es un reinicio, continúa el anterior"
     ),
+    "cosignatures by ML-DSA-44: to check them, cryptography ([0-9]+) or later must be installed": (
+        "cofirmas ML-DSA-44: para comprobarlas hay que instalar cryptography {0} o posterior"
+    ),
     "what the log recorded after the monitor looked": (
         "lo que el registro anotó después de que el monitor mirara"
     ),
@@ -153,6 +156,9 @@ _PATTERNS: Final = {
     ),
     f"event ([0-9]+) of (.+) matches its hashes and is entry ([0-9]+) of {_Q}, signed at ([0-9]+) entries": (
         "el evento {0} de {1} coincide con sus huellas y es la entrada {2} de {3}, firmado con {4} entradas"
+    ),
+    f"([0-9]+) entries of {_Q} continue the ([0-9]+) of this checkpoint": (
+        "{0} entradas de {1} continúan las {2} de este punto de control"
     ),
     f"([0-9]+) events of (.+) without a gap; the last is entry ([0-9]+) of {_Q}, "
     "signed at ([0-9]+) entries": (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from foja.errors import Refused, SetupFailed
-from foja.proofs.cosignature import MAX_COSIGNERS, CosignerKey, parse_policy
+from foja.proofs.cosignature import MAX_COSIGNERS, CosignerKey, parse_cosigner_key, parse_policy
 from foja.settings import Settings
 
 _FORMAT = "write the address and the key of each: https://a.example name+id+key"
@@ -36,7 +36,7 @@ def read_cosigners(settings: Settings) -> list[NamedCosigner]:
         raise SetupFailed(f"FOJA_COSIGNERS is not valid; {_FORMAT}")
     try:
         found = [
-            NamedCosigner(url, CosignerKey.from_vkey(vkey))
+            NamedCosigner(url, parse_cosigner_key(vkey))
             for url, vkey in zip(words[::2], words[1::2], strict=True)
         ]
     except Refused as error:

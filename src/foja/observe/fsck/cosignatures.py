@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foja.errors import Refused, Tampered
 from foja.observe.fsck.context import CheckContext
-from foja.proofs.cosignature import CosignerKey, read_answer
+from foja.proofs.cosignature import parse_cosigner_key, read_answer
 
 
 async def check_cosignatures(context: CheckContext) -> None:
@@ -14,7 +14,7 @@ async def check_cosignatures(context: CheckContext) -> None:
         try:
             if note is None or vkey is None:
                 raise Tampered("no such checkpoint or cosigner")
-            read_answer(note, line, CosignerKey.from_vkey(vkey))
+            read_answer(note, line, parse_cosigner_key(vkey))
         except (Tampered, Refused) as error:
             expected = f"a cosignature of the checkpoint of {size} leaves of log {origin}"
             context.findings.add("cosignature", expected=expected, found=str(error))

@@ -1,9 +1,24 @@
-"""COSE receipts (RFC 9942): the place of an event in the log, as tools of SCITT read it.
+"""COSE receipts (RFC 9942): the place of an event in the log, and its growth, as tools of SCITT read them.
 
-write_receipt(signer, checkpoint, proof, subject)      # the bytes of a `.cose` file
-read_receipt(data).check(entry)                        # the checkpoint that covers the entry
+write_receipt(signer, checkpoint, proof, subject)      # what `.cose` files hold
+write_consistency(signer, old, new, path)
+read_receipt(data).check(entry or old checkpoint)      # the checkpoint that covers it
 """
 
-from foja.proofs.cose.receipt import Receipt, read_receipt, write_receipt
+from foja.proofs.cose.receipt import (
+    MEDIA_TYPE,
+    ConsistencyReceipt,
+    Receipt,
+    read_receipt,
+    write_consistency,
+    write_receipt,
+)
 
-__all__ = ["Receipt", "read_receipt", "write_receipt"]
+__all__ = [
+    "MEDIA_TYPE",
+    "ConsistencyReceipt",
+    "Receipt",
+    "read_receipt",
+    "write_consistency",
+    "write_receipt",
+]

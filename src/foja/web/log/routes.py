@@ -7,12 +7,17 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Query, Response
+from pydantic import Field
 
 from foja.app import App
-from foja.core.bundle.proof_file import MEDIA_TYPE, SUFFIX
+from foja.core.bundle.proof_file import MEDIA_TYPE as PROOF_TYPE
+from foja.core.bundle.proof_file import SUFFIX
 from foja.core.note import parse_checkpoint, split_note
-from foja.ledger.excerpts import prove_event
+from foja.core.proof import MAX_BYTES
+from foja.ledger.excerpts import growth_receipt, prove_event
+from foja.proofs.cose import MEDIA_TYPE
 from foja.system.service import AnchoredCheckpoint
+from foja.web.bodies import RequestBody
 from foja.web.caller import Reader
 from foja.web.log.files import NOTE
 from foja.web.reference.answers.events import EventProofAnswer
@@ -24,7 +29,13 @@ from foja.web.transfer.encoder import JsonAnswer
 from foja.web.transfer.files import attachment
 
 routes = api_router("/v1/log", "log")
-PROOF_FILE = MEDIA_TYPE.decode()
+PROOF_FILE = PROOF_TYPE.decode()
+
+
+class CheckpointRequest(RequestBody):
+    """An older checkpoint of a log of this installation."""
+
+    checkpoint: str = Field(max_length=MAX_BYTES, description="the signed note, as it was published")
 
 
 @routes.get("", response_model=LogAnswer)
@@ -62,6 +73,21 @@ async def proof_file(caller: Reader, entity_id: UUID, seq: Seq) -> Response:
     proven = await prove_event(caller.app.ledger, entity_id, seq)
     headers = {"Content-Disposition": attachment(f"{entity_id}-{seq}{SUFFIX}")}
     return Response(proven.file(), media_type=PROOF_FILE, headers=headers)
+
+
+@routes.get("/proofs/{entity_id}/{seq}/receipt", response_class=Response, responses=file_answer(MEDIA_TYPE))
+async def receipt(caller: Reader, entity_id: UUID, seq: Seq) -> Response:
+    """Return a COSE receipt (RFC 9942) of an event of any stream; 409 while no checkpoint covers it."""
+    proven = await prove_event(caller.app.ledger, entity_id, seq)
+    headers = {"Content-Disposition": attachment(f"{entity_id}-{seq}.cose")}
+    return Response(proven.receipt(caller.app.signer), media_type=MEDIA_TYPE, headers=headers)
+
+
+@routes.post("/receipt", response_class=Response, responses=file_answer(MEDIA_TYPE))
+async def checkpoint_receipt(caller: Reader, body: CheckpointRequest) -> Response:
+    """Return a COSE receipt that the log of today continues an older checkpoint; 409 if it did not grow."""
+    data = await growth_receipt(caller.app.ledger, caller.app.signer, body.checkpoint)
+    return Response(data, media_type=MEDIA_TYPE)
 
 
 @routes.get("/anchored", response_model=AnchoredList)

@@ -28,15 +28,21 @@ def add_cosigner(verbs: Verbs) -> None:
         "  foja cosigner key --name cosigner.example.com > cosigner.vkey\n"
         "  foja verify contract.asice --trust foja.vkey --trust cosigner.vkey",
     )
-    _add_name(key)
+    _add_key_options(key)
     _add_serve(inner)
 
 
-def _add_name(verb: ArgumentParser) -> None:
+def _add_key_options(verb: ArgumentParser) -> None:
     verb.add_argument(
         "--name",
         type=key_name,
         help="the name in its key, such as cosigner.example.com; given once, when the key is made",
+    )
+    verb.add_argument(
+        "--algorithm",
+        choices=["ed25519", "ml-dsa-44"],
+        help="how its key signs (ed25519); given once, when the key is made. ml-dsa-44 also holds against"
+        " quantum computers, and needs cryptography 48 or later on both sides",
     )
 
 
@@ -56,7 +62,7 @@ def _add_serve(verbs: Verbs) -> None:
         metavar="VKEY|FILE",
         help="the public key of a log to sign for; may be repeated",
     )
-    _add_name(serve)
+    _add_key_options(serve)
     serve.add_argument(
         "--restart",
         action="append",

@@ -177,12 +177,20 @@ def _add_prove(verbs: Verbs) -> None:
 def _add_receipt(verbs: Verbs) -> None:
     receipt = verbs.add(
         "log.receipt:receipt",
-        "write an event and a COSE receipt that it is in the log, for tools of SCITT",
+        "write a COSE receipt that an event is in the log, or that the log continues a checkpoint",
         "  foja log receipt ENTITY 3 -o message.cose          also writes message.event.json\n"
-        "  foja verify message.event.json --proof message.cose --trust foja.vkey",
+        "  foja verify message.event.json --proof message.cose --trust foja.vkey\n"
+        "  foja log receipt --checkpoint old.checkpoint -o growth.cose\n"
+        "  foja verify old.checkpoint --proof growth.cose --trust foja.vkey",
     )
-    receipt.add_argument("entity", type=UUID, metavar="ENTITY")
-    receipt.add_argument("seq", type=natural, metavar="SEQ")
+    receipt.add_argument("entity", type=UUID, nargs="?", metavar="ENTITY")
+    receipt.add_argument("seq", type=natural, nargs="?", metavar="SEQ")
+    receipt.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="FILE",
+        help="an older checkpoint of the log: the receipt shows that the log of today continues it",
+    )
     receipt.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the file to write")
     receipt.add_argument(
         "--event", type=Path, metavar="FILE", help="the file of the event (default: beside the receipt)"

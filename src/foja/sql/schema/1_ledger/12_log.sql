@@ -104,7 +104,7 @@ create table foja.checkpoint (
 create table foja.cosignature (
     origin integer not null,
     size bigint not null,
-    public_key bytea not null check (octet_length(public_key) = 32),
+    public_key bytea not null check (octet_length(public_key) in (32, 1312)),
     line text not null check (line ~ '^— [^\n]+\n$'),
     recorded_at timestamptz not null default clock_timestamp(),
     primary key (origin, size, public_key)   -- a key counts once, under whatever name
@@ -113,7 +113,7 @@ create table foja.cosignature (
 -- What is known of each cosigner of a log: the largest size that it signed, and its fault if it has one.
 create table foja.cosigner (
     origin integer not null references foja.log,
-    public_key bytea not null check (octet_length(public_key) = 32),
+    public_key bytea not null check (octet_length(public_key) in (32, 1312)),
     vkey text not null,
     seen bigint not null default 0,
     fault text,                          -- away | refused | invalid | another history | forgot; null: none
