@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -19,7 +20,7 @@ from foja.core.bundle.proof_file import MEDIA_TYPE as PROOF_TYPE
 from foja.core.event import FIRST, LAST, is_in_calendar
 from foja.core.fields import many
 from foja.errors import Refused, Tampered
-from foja.judge.detached import Detached, judge_detached, split_statements
+from foja.judge.detached import MAX_PROOFS, Detached, judge_detached, limit_proofs, split_statements
 from foja.judge.existence import Proven, earliest_of
 from foja.judge.proof import MAX_BYTES, UNEXPECTED, not_judged, other_algorithms
 from foja.judge.report import Report, Subject, Verdict
@@ -62,14 +63,16 @@ def verify(
     trusted = with_headers(trusted, many(headers))
     stated = None if digest is None else _digest(digest)
     with ExitStack() as files:
-        detached = [_detached(each, files) for each in many(proofs)]
+        given = islice(many(proofs), MAX_PROOFS + 1)
+        detached, beyond = limit_proofs([_detached(each, files) for each in given])
         if subject is None:
-            return judge_detached(Subject(stated, name), detached, trusted, moment)
+            report = judge_detached(Subject(stated, name), detached, trusted, moment)
+            return replace(report, evidence=report.evidence + beyond)
         file, found = files.enter_context(_opened(subject))
         about = Subject(stated, name or found)
         try:
             report = _judge(file, about, detached, trusted, moment, domain)
-            return _without_own_word(report, trusted)
+            return _without_own_word(replace(report, evidence=report.evidence + beyond), trusted)
         except UNEXPECTED as error:
             finding = not_judged("container", error)
             return Report(about, (finding,), moment, trusted.required, trusted.document())

@@ -11,6 +11,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.other_tools import output
+
 FOLDER = Path.home() / ".cache" / "foja-test" / "cosign"
 PACKAGE = "http://deb.debian.org/debian/pool/main/c/cosign/cosign_3.1.1-2_amd64.deb"
 SHA256 = "d8622ebffce1d69197288fc030ff06a4c247af5507107f85c5a878870b686b23"
@@ -31,6 +33,13 @@ def cosign() -> str:
         except (OSError, subprocess.SubprocessError, ValueError) as error:
             pytest.skip(f"cosign is not installed, and cannot be had from Debian: {error}")
     return str(program)
+
+
+def version(program: str) -> str:
+    """Return its version; that of Debian does not know its own."""
+    if FOLDER in Path(program).parents:
+        return PACKAGE.rpartition("/")[2].split("_")[1].partition("-")[0]
+    return output(program, "version", pattern=r"GitVersion: +v?(\S+)")
 
 
 def _unpack() -> None:

@@ -47,6 +47,11 @@ def run_java(mode: str, folder: Path) -> list[str]:
     return ran.stdout.splitlines()
 
 
+def version() -> str:
+    """Return the version of the packages, as Debian names it."""
+    return f"{next(CACHE.glob('libbcpkix-java_*.deb')).name.split('_')[1]} (Debian)"
+
+
 def _run(*words: str) -> None:
     subprocess.run(words, cwd=CACHE, capture_output=True, timeout=180, check=True)
 

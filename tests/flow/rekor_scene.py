@@ -27,6 +27,7 @@ from foja.proofs.rekor.batched import split_batched
 from foja.proofs.tsa import Terms, trusted
 from tests.counterparties.npm import installed
 from tests.counterparties.rekor import RekorLog, audit_path, tree_root
+from tests.other_tools import SIGSTORE, agreed
 from tests.rules.bundles import NOW, Stamper
 
 AT = NOW + timedelta(hours=1)
@@ -123,6 +124,8 @@ def judge_with_sigstore(scene: Scene, batch: Batch, digests: list[bytes], proof:
         "TLOG_INCLUSION_PROOF_ERROR",
         "TLOG_INCLUSION_PROOF_ERROR",
     ]
+    package = folder / "node_modules" / "@sigstore" / "verify" / "package.json"
+    agreed("Sigstore bundles", SIGSTORE, json.loads(package.read_text())["version"])
 
 
 def cosign_says(program: str, folder: Path, case: dict[str, Any]) -> str:

@@ -26,6 +26,7 @@ from tests.flow.anchored_world import Admin, World, running_world, work
 from tests.flow.bitcoin.story import OTS
 from tests.flow.command import FOJA
 from tests.flow.rekor_scene import SCRIPT
+from tests.other_tools import agreed
 
 EVIDENCE = ["tsa", "polygon", "bitcoin", "rekor"]
 
@@ -120,6 +121,7 @@ def check_with_others(world: World, folder: Path, digest: str, names: list[str],
     ots = [str(OTS), *regtest, "verify", "-d", digest, stamp]
     found = subprocess.run(ots, cwd=folder, capture_output=True, text=True, check=False)
     assert "Success!" in found.stderr, found
+    agreed("`.ots` files", "opentimestamps-client")
     [anchor] = [name for name in names if name.endswith(".evm.json")]
     proof = json.loads((folder / anchor).read_text())
     assert proof["chain_id"] == 137

@@ -16,6 +16,7 @@ import pytest
 
 from foja.embedded.cosigner import LocalCosigner
 from foja.proofs.cosignature import CosignerKey, find_cosignatures
+from tests.other_tools import X_MOD, agreed, output
 from tests.rules.logs import KEY, MemoryLog
 
 pytestmark = pytest.mark.long
@@ -74,6 +75,8 @@ def test_go_and_the_judge_count_the_same_cosigners(tmp_path: Path) -> None:
     wrong = notes[300].replace(notes[300].split()[-1], notes[5].split()[-1])
     code, _, errors = ask(**given | {"new": wrong}, growth=log.proof(5, 300))
     assert (code, "invalid signature" in errors) == (1, True)
+    words = ("dpkg-query", "-W", "-f", "${Version}", "golang-golang-x-mod-dev")
+    agreed("checkpoints, Ed25519 cosignatures", X_MOD, output(*words, pattern=r"(\S+)") + " (Debian)")
 
 
 def test_go_accepts_the_real_checkpoint() -> None:

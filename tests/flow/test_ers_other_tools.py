@@ -20,7 +20,8 @@ from foja.proofs import tsa
 from foja.proofs.der import integer, sequence
 from foja.proofs.ers import judge, read_record, root_of
 from foja.proofs.tsa.oids import IDENTIFIERS
-from tests.flow.bouncy_castle import run_java
+from tests.flow.bouncy_castle import run_java, version
+from tests.other_tools import BOUNCY_CASTLE, agreed
 from tests.rules.batches import Stamped, seal_batch, stamp_batch
 from tests.rules.bundles import NOW, Scene, Stamper
 
@@ -87,6 +88,7 @@ def test_bouncy_castle_agrees_on_every_seal_of_a_batch(tmp_path: Path) -> None:
     moved = [batch[-1], *batch[:-1]]
     write(tmp_path, [one.listed for one in sealed], batch, [one.record for one in moved])
     assert [line.split()[0] for line in run_java("check", tmp_path)] == ["refused"] * len(batch)
+    agreed("evidence records of seals", BOUNCY_CASTLE, version())
 
 
 @pytest.mark.long
@@ -96,6 +98,7 @@ def test_bouncy_castle_agrees_on_every_record_of_a_batch(tmp_path: Path) -> None
     write(tmp_path, texts, batch, [one.record for one in batch])
     expected = [f"ok {int.from_bytes(one.root):x}" for one in batch]
     assert run_java("check", tmp_path) == expected
+    agreed("evidence records", BOUNCY_CASTLE, version())
 
 
 @pytest.mark.long
@@ -163,3 +166,4 @@ def test_renewals_by_bouncy_castle_are_judged(tmp_path: Path) -> None:
         assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
         changed = foja.verify(b"other", trust, after + timedelta(days=1), proofs=[data])
         assert changed.verdict is Verdict.TOTAL_FAILED
+    agreed("renewed evidence records (read)", BOUNCY_CASTLE, version())

@@ -24,7 +24,7 @@ from foja.errors import SetupFailed, Unavailable
 from foja.judge.report import Verdict
 from foja.proofs.rekor.batched import split_batched
 from foja.proofs.tsa import read_request, request
-from tests.counterparties.cosign import cosign
+from tests.counterparties.cosign import cosign, version
 from tests.counterparties.rekor import RekorLog, running_rekor
 from tests.flow.rekor_scene import (
     DIGESTS,
@@ -37,6 +37,7 @@ from tests.flow.rekor_scene import (
     places,
     stored,
 )
+from tests.other_tools import COSIGN, agreed
 from tests.rules.bundles import NOW, Stamper
 
 
@@ -97,6 +98,7 @@ async def test_cosign_accepts_the_same_bundles(scene: Scene, tmp_path: Path) -> 
         assert cosign_says(program, tmp_path, {**honest, "file": other}) != "Verified OK"
         del honest["bundle"]["verificationMaterial"]["timestampVerificationData"]
         assert cosign_says(program, tmp_path, honest) != "Verified OK"
+    agreed("Sigstore bundles", COSIGN, version(program))
 
 
 @pytest.mark.long

@@ -27,6 +27,7 @@ from foja.proofs.finding import Reason
 from foja.proofs.tsa import ALGORITHMS, LOCAL_NOTICE, LOCAL_POLICY, Terms, Timestamp, judge, request, trusted
 from foja.web.server import bind
 from tests.flow.command import Process, Run
+from tests.other_tools import OPENSSL, agreed, openssl_version
 
 DATA = b"a sheet"
 DIGEST = digest_by("sha256", DATA).digest()
@@ -89,6 +90,7 @@ def test_openssl_verifies_and_reads_its_tokens(
     text = openssl("-reply", "-in", tmp_path / "r", "-text")
     lines = ("Status: Granted.", f"Policy OID: {LOCAL_POLICY}", f"Hash Algorithm: {algorithm}", "Nonce: 0x05")
     assert all(line in text for line in lines)
+    agreed("timestamps", OPENSSL, openssl_version())
 
 
 def test_it_answers_a_query_of_openssl(authority: LocalAuthority, tmp_path: Path) -> None:
@@ -104,6 +106,7 @@ def test_another_library_verifies_its_tokens(authority: LocalAuthority) -> None:
     found = decode_timestamp_response(stamped(authority)[1])
     root = x509.load_pem_x509_certificate(authority.root)
     assert VerifierBuilder().add_root_certificate(root).nonce(5).build().verify_message(found, DATA)
+    agreed("timestamps", "rfc3161-client")
 
 
 def test_the_certificate_is_sent_only_if_asked_for(authority: LocalAuthority) -> None:

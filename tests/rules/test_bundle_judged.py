@@ -31,6 +31,7 @@ from foja.judge.report import Report, Verdict
 from foja.judge.trust import Trust
 from foja.judge.trust_parser import read
 from foja.proofs.finding import Reason, Status
+from tests.other_tools import agreed
 from tests.rules.authorities import Recipe, root, signer, token
 from tests.rules.bundles import ENTITY, NOW, TEXT, Events, Scene, Stamper
 from tests.rules.streams import stream
@@ -626,6 +627,7 @@ def test_the_list_has_the_structure_of_the_standard(scene: Scene) -> None:
         schema.assertValid(tree)
         digests = {each.tag for each in tree.iter() if each.tag.startswith(f"{{{asic.DSIG}}}")}
         assert digests == {f"{{{asic.DSIG}}}DigestMethod", f"{{{asic.DSIG}}}DigestValue"}
+    agreed("lists of bundles: XML", "lxml")
 
 
 def test_verify_recognises_a_bundle(scene: Scene, tmp_path: Path) -> None:

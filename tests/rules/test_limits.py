@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
+import foja
 from foja.core import canonical, note, serializer
 from foja.core import proof as log_proof
 from foja.core.bundle import archive, asic, history, manifest, names, proof_file, reader
@@ -27,14 +28,15 @@ from foja.core.bundle.evidence_record import MAX_LISTS, encode
 from foja.documents.model import signatures
 from foja.documents.model.events import Fact
 from foja.errors import FojaError
+from foja.judge import detached, trust_parser
 from foja.judge import history as judged_history
 from foja.judge import proof as judged_proof
-from foja.judge import trust_parser
 from foja.judge.container import files
 from foja.judge.container.signatures import check_signatures
 from foja.judge.proof import ProofRequest, check_proof
 from foja.judge.trust import Trust
 from foja.proofs import batch, budget, der, ers, evm, finding
+from foja.proofs.cose import receipt
 from foja.proofs.der import DerReader, element, integer, oid, sequence, tagged
 from foja.proofs.ers import record
 from foja.proofs.evm import anchor, rlp, trie
@@ -255,6 +257,14 @@ LIMITS: dict[str, Limit] = {
     "JSON: nested containers": Limit(
         serializer.MAX_DEPTH, lambda n: canonical.canonical(json.loads("[" * n + "]" * n)), "nested"
     ),
+    "COSE receipt: bytes": Limit(
+        receipt.MAX_BYTES, lambda n: receipt.read_receipt(b"\xd2\x84" + bytes(n - 2)), "of at most 16,384"
+    ),
+    "proofs beside a file": Limit(
+        detached.MAX_PROOFS,
+        lambda n: foja.verify(b"x", proofs=[b"?"] * n).evidence[-1],
+        "only the first 256 proofs",
+    ),
     "event: bytes": Limit(
         judged_history.LARGEST_EVENT,
         lambda n: judged_history.check_event(b"x" * n, b"", Trust())[0],
@@ -285,7 +295,7 @@ LIMITS: dict[str, Limit] = {
         proof_file.MAX_BYTES, lambda n: proof_file.decode(io.BytesIO(b"x" * n)), "a proof has at most"
     ),
     "log proof: characters": Limit(
-        log_proof.MAX_BYTES, lambda n: log_proof.parse_proof("x" * n), "over 65,536 characters"
+        log_proof.MAX_BYTES, lambda n: log_proof.parse_proof("x" * n), "over 131,072 characters"
     ),
     "log proof: hashes": Limit(
         log_proof.MAX_HASHES,

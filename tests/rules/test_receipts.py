@@ -28,6 +28,7 @@ from foja.proofs.cose import (
     write_receipt,
 )
 from foja.proofs.cose.cbor import Cbor, decode, encode
+from tests.other_tools import SCITT, agreed
 from tests.rules.bundles import NOW, Scene
 from tests.rules.logs import MemoryLog
 from tests.rules.streams import stream
@@ -141,8 +142,9 @@ def test_a_receipt_about_a_checkpoint_shows_its_growth(size: int) -> None:
     path = [each.hex() for each in receipt.path]
     assert verify_consistency(roots[0].hex(), roots[1].hex(), size, NEW, path)
     decoded = cbor2.loads(data).value
-    assert decoded[1] == {396: {-2: [cbor2.dumps([size, NEW, list(receipt.path)])]}}, "RFC 9942, 5.3"
+    assert decoded[1] == {396: {-2: (cbor2.dumps([size, NEW, list(receipt.path)]),)}}, "RFC 9942, 5.3"
     assert decoded[2] is None
+    agreed("COSE receipts of checkpoints: signature, hashes", SCITT)
 
 
 def test_another_checkpoint_or_key_is_refused() -> None:

@@ -24,7 +24,10 @@ from foja.core.bundle.archive import part, write
 from foja.core.bundle.assembly import Contents
 from foja.core.bundle.evidence_record import encode
 from foja.core.bundle.manifest import MAX_PROOFS
-from foja.core.canonical import Json
+from foja.core.bundle.proof_file import proof_file
+from foja.core.canonical import Json, canonical
+from foja.core.note import Checkpoint, parse_checkpoint, split_note
+from foja.core.proof import MAX_BYTES as TLOG_PROOF_BYTES
 from foja.errors import FojaError
 from foja.judge.container.bundle import BundleRequest, judge_bundle
 from foja.judge.history import check_event, check_history
@@ -32,8 +35,11 @@ from foja.judge.proof import MAX_BYTES as LARGEST_PROOF
 from foja.judge.proof import ProofRequest, check_proof
 from foja.judge.trust_parser import MAX_BYTES as LARGEST_TRUST
 from foja.judge.trust_parser import read
+from foja.proofs.cose import write_receipt
+from foja.proofs.cosignature import CosignatureAlgorithm, CosignerSigner
 from foja.proofs.ers import root_of
 from foja.proofs.ots.stamp import BITCOIN, MAGIC
+from foja.proofs.statement import MonitorSigner, Statement
 from foja.proofs.tsa.cms import MAX_CERTIFICATES
 from tests.rules import authorities, sigstores, stamps
 from tests.rules.all_proofs import all_proofs
@@ -46,6 +52,9 @@ SCENE, PROOFS, INSTANCE = Scene(), all_proofs(), sigstores.Instance()
 DIGEST = stamps.DIGEST
 EVENT = stream("document", ENTITY, SCENE.document_events(DIGEST))[-1]
 LOG_PROOF = SCENE.prove(EVENT).text().encode()
+COSE = write_receipt(
+    SCENE.key, parse_checkpoint(split_note(SCENE.prove(EVENT).note)[0]), SCENE.prove(EVENT), "x"
+).encode()
 LARGE = 16 << 20  # bytes of the largest inputs
 SECONDS, KILOBYTES = 2.0, 200 << 10
 USUAL = 0.045  # seconds that `pace` takes on a quiet machine of two cores
@@ -259,6 +268,72 @@ def given(data: bytes, *proofs_: bytes) -> Judge:
     return lambda: foja.verify(data, SCENE.trust, AT, proofs=proofs_)
 
 
+def tiny_numbers() -> Json:
+    """Return a body as large as allowed, of the numbers that are slowest to check."""
+    return {"content": [1e-7] * 130_000}
+
+
+def proof_of_event() -> Judge:
+    """Judge the proof file of a valid event whose body, and whose arguments, are slow to check."""
+    digest = sha256(canonical(tiny_numbers())).hexdigest()
+    payload = {"content": tiny_numbers(), "args_sha256": digest}
+    event = stream("conversation", ENTITY, [("approval_completed", payload)])[0]
+    file = proof_file(event.text(), SCENE.prove(event).text(), canonical(tiny_numbers()).decode())
+    trust = [SCENE.key.verifier().vkey()]
+
+    def judge() -> None:
+        assert foja.verify(file, trust, AT).verdict == "TOTAL_PASSED"
+
+    return judge
+
+
+def beside(size: int, count: int) -> Judge:
+    """Judge a valid history of about this many bytes with its log proof again and again."""
+    more: list[tuple[str, Json]] = [("x", {"content": "y" * 100_000})] * (size // 100_000)
+    events = stream("document", ENTITY, SCENE.document_events(DIGEST, more))
+    text = history.heading("document", ENTITY) + b"".join(history.encode(events))
+    proof_ = SCENE.prove(events[-1]).text().encode()
+
+    def judge() -> None:
+        report = foja.verify(text, [SCENE.key.verifier().vkey()], AT, proofs=[proof_] * count)
+        assert report.verdict == "INDETERMINATE"
+        assert report.evidence[0].status == "VERIFIED"
+        assert {each.reason for each in report.evidence[1:]} == {"TOO_COSTLY"}
+
+    return judge
+
+
+def cosigned(algorithm: CosignatureAlgorithm) -> Judge:
+    """Judge as many log proofs as fit, full of valid cosignatures of one trusted cosigner."""
+    signer = CosignerSigner("a.example", bytes(32), algorithm)
+    note = SCENE.prove(EVENT).note
+    room = (TLOG_PROOF_BYTES - 2000) // len(signer.cosign(split_note(note)[0], 1))
+    lines = [signer.cosign(split_note(note)[0], 1_700_000_000 + each) for each in range(min(room, 99))]
+    proof_ = replace(SCENE.prove(EVENT), note=note + "".join(lines)).text().encode()
+    trust = [SCENE.key.verifier().vkey(), signer.key().vkey()]
+
+    def judge() -> None:
+        report = foja.verify(EVENT.text().encode(), trust, AT, proofs=[proof_] * (LARGE // len(proof_)))
+        assert "1 of 1 cosigners" in report.evidence[0].detail
+
+    return judge
+
+
+def stated() -> Judge:
+    """Judge an event with as many statements of a trusted monitor as fit."""
+    monitor = MonitorSigner("m.example", bytes(32))
+    told = Statement(Checkpoint("log.example/1", 9, bytes(32)), ENTITY, EVENT.seq + 1, EVENT.chain_hash, 1)
+    data = monitor.sign(told.text()).encode()
+    trust = [SCENE.key.verifier().vkey(), monitor.verifier().vkey()]
+
+    def judge() -> None:
+        many = [LOG_PROOF, *[data] * (LARGE // len(data))]
+        report = foja.verify(EVENT.text().encode(), trust, AT, proofs=many)
+        assert report.evidence[-1].reason == "TOO_COSTLY"
+
+    return judge
+
+
 def wide_record(lists: int) -> bytes:
     """Return a record that is as large as allowed; its token is about its root."""
     first = sorted([DIGEST, *(sha256(b"%d" % each).digest() for each in range(1000))])
@@ -341,6 +416,16 @@ WORST: dict[str, Callable[[], Judge]] = {
     "history: nested objects": lambda: file(names.EVENTS, deep_json((2 << 20) - 4000) + b"\n"),
     "sigstore: nested objects": lambda: proof("rekor", deep_json((2 << 20) - 4000)),
     "sigstore: many keys": lambda: proof("rekor", b"{" + many_keys(200_000) + b',"0":0}'),
+    "proof file: body and arguments of tiny numbers": proof_of_event,
+    "proofs: log proofs of a large history": lambda: beside(8 << 20, 20_000),
+    "proofs: receipts without end": lambda: given(EVENT.text().encode(), *[COSE] * 40_000),
+    "proofs: cosignatures by Ed25519": lambda: cosigned(CosignatureAlgorithm.ED25519),
+    "proofs: cosignatures by ML-DSA-44": lambda: cosigned(CosignatureAlgorithm.ML_DSA_44),
+    "proofs: statements of a monitor": stated,
+    "receipt: nested arrays": lambda: given(EVENT.text().encode(), *[b"\xd2\x84" + b"\x81" * 16_000] * 1000),
+    "receipt: a wide array": lambda: given(
+        EVENT.text().encode(), *[b"\xd2\x84\x99\x3f\x00" + bytes(0x3F00)] * 1000
+    ),
     "export: a valid one": lambda: exported(LARGE),
     "export: bodies of tiny numbers": lambda: filled([1e-7] * 150_000, 4),
     "export: bodies of empty lists": lambda: filled([[]] * 300_000, 4),

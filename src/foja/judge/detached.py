@@ -6,13 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
+from io import SEEK_END
 from typing import BinaryIO
 
 from foja.judge.proof import BLINDING, LEDGER, MONITOR, SNIFF_BYTES, ProofRequest, check_proof, kind_of
 from foja.judge.report import Report, Subject
 from foja.judge.trust import Trust
 from foja.proofs.budget import Budget
-from foja.proofs.finding import Finding, Reason, Status
+from foja.proofs.finding import Finding, Flaw, Reason, Status
+
+MAX_PROOFS = 256  # beside one file
+_UNIT_BYTES = 4096  # of an event or a history are read in the time of one unit of the budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,13 @@ def judge_detached(
     blindings, others = _split(proofs)
     statements, others = split_statements(others)
     evidence = tuple[Finding, ...]()
+    read = False  # whether the content was read for a log proof before
     for each in others:
         if kind_of(each.data, each.name) == LEDGER:
+            if read and content and (costly := _read_again(content, budget)):
+                evidence += (replace(costly, name=each.name),)
+                continue
+            read = True
             found, *monitors = _recorded(content, each.data, trust, at, domain, statements)
             evidence += (replace(found, name=each.name), *monitors)
         else:
@@ -64,6 +73,23 @@ def judge_detached(
     elif content:
         evidence = _judge_alone(content, subject.name, trust, domain)
     return Report(subject, _check_stated(subject, stated) + evidence, at, trust.required, trust.document())
+
+
+def _read_again(content: BinaryIO, budget: Budget) -> Finding | None:
+    """Take what reading an event or a history once more costs, or return the finding that it is too much."""
+    try:
+        budget.spend(1 + content.seek(0, SEEK_END) // _UNIT_BYTES)
+    except Flaw as flaw:
+        return flaw.finding(LEDGER)
+    return None
+
+
+def limit_proofs(proofs: Sequence[Detached]) -> tuple[list[Detached], tuple[Finding, ...]]:
+    """Return the proofs that are judged, and a finding if there are more."""
+    if len(proofs) <= MAX_PROOFS:
+        return [*proofs], ()
+    detail = f"only the first {MAX_PROOFS} proofs were judged; judge the others by themselves"
+    return [*proofs[:MAX_PROOFS]], (Finding("proof", Status.INDETERMINATE, Reason.TOO_COSTLY, detail),)
 
 
 def _with_note(evidence: tuple[Finding, ...], content: BinaryIO, trust: Trust) -> tuple[Finding, ...]:

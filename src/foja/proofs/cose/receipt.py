@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from foja.core.merkle import leaf_hash, root_above, root_after
 from foja.core.note import Checkpoint, Signer, Verifier
-from foja.core.proof import MAX_BYTES, MAX_HASHES, Proof
+from foja.core.proof import MAX_HASHES, Proof
 from foja.core.proof import RECEIPT as START
 from foja.errors import Malformed, Tampered
 from foja.proofs.cose.cbor import Cbor, decode, encode
@@ -25,6 +25,7 @@ _ALGORITHM, _KEY, _CLAIMS, _STRUCTURE, _PROOFS = 1, 4, 15, 395, 396  # labels of
 _EDDSA, _RFC9162_SHA256, _INCLUSION, _CONSISTENCY = -8, 1, -1, -2
 _ISSUER, _SUBJECT, _SIZE = 1, 2, -65537  # claims of a CWT
 MEDIA_TYPE = "application/scitt-receipt+cose"  # RFC 9943
+MAX_BYTES = 16 << 10  # the longest path has 64 hashes
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ def read_receipt(data: bytes) -> Receipt | ConsistencyReceipt:
     if len(data) > MAX_BYTES or not data.startswith(START):
         raise Malformed(f"it is not a COSE receipt of at most {MAX_BYTES:,} bytes")
     match decode(data[1:]):
-        case [bytes(protected), {396: {**proofs}}, None, bytes(signature)]:
+        case [bytes(protected), {396: Mapping() as proofs}, None, bytes(signature)]:
             found = _receipt(decode(protected), proofs, signature)
             if found and found.encode() == data:
                 return found
