@@ -142,7 +142,7 @@ async def test_cosigners_of_both_algorithms_sign_one_checkpoint(
             {"line": scene.cosigners[0].signer.cosign(LOG_NAME + "\n", 1_800_000_000)},
             {"vkey": scene.cosigners[0].vkey},
         ):
-            given = {"key": key.public_key, "vkey": key.vkey(), "line": line} | wrong
+            given: dict[str, Any] = {"key": key.public_key, "vkey": key.vkey(), "line": line} | wrong
             with pytest.raises(psycopg.Error, match="bad_payload"):
                 record(admin, "foja_sweeper", 3, **given)
         admin.execute("alter table foja.cosignature disable trigger all")
