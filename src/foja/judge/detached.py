@@ -17,6 +17,7 @@ from foja.proofs.finding import Finding, Flaw, Reason, Status
 
 MAX_PROOFS = 256  # beside one file
 _UNIT_BYTES = 4096  # of an event or a history are read in the time of one unit of the budget
+_UNIT_LINES = 8  # of a log proof
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def judge_detached(
     read = False  # whether the content was read for a log proof before
     for each in others:
         if kind_of(each.data, each.name) == LEDGER:
-            if read and content and (costly := _read_again(content, budget)):
+            if read and content and (costly := _read_again(content, each.data, budget)):
                 evidence += (replace(costly, name=each.name),)
                 continue
             read = True
@@ -75,10 +76,11 @@ def judge_detached(
     return Report(subject, _check_stated(subject, stated) + evidence, at, trust.required, trust.document())
 
 
-def _read_again(content: BinaryIO, budget: Budget) -> Finding | None:
-    """Take what reading an event or a history once more costs, or return the finding that it is too much."""
+def _read_again(content: BinaryIO, proof: bytes, budget: Budget) -> Finding | None:
+    """Take what one more log proof of this content costs, or return the finding that it is too much."""
+    lines = proof.count(b"\n")  # many of them may be signatures
     try:
-        budget.spend(1 + content.seek(0, SEEK_END) // _UNIT_BYTES)
+        budget.spend(1 + content.seek(0, SEEK_END) // _UNIT_BYTES + lines // _UNIT_LINES)
     except Flaw as flaw:
         return flaw.finding(LEDGER)
     return None
