@@ -72,18 +72,10 @@ def verify(
         about = Subject(stated, name or found)
         try:
             report = _judge(file, about, detached, trusted, moment, domain)
-            return _without_own_word(replace(report, evidence=report.evidence + beyond), trusted)
+            return replace(report, evidence=report.evidence + beyond)
         except UNEXPECTED as error:
             finding = not_judged("container", error)
             return Report(about, (finding,), moment, trusted.required, trusted.document())
-
-
-def _without_own_word(report: Report, trust: Trust) -> Report:
-    if not {"ledger", "rekor"} <= {each.evidence for each in report.evidence}:
-        return report
-    from foja.judge.inclusion import deny_own_word  # late: most reports have only one of them
-
-    return replace(report, evidence=deny_own_word(report.evidence, trust))
 
 
 def _moment(at: datetime) -> datetime:

@@ -235,7 +235,7 @@ async def test_a_rotated_key_of_the_log_is_said_and_then_accepted(scene: Scene) 
     assert "if its key was rotated, set FOJA_REKOR_KEY" in line
     confirmed = await scene.network().look(stored(batch, waiting.state))
     assert isinstance(confirmed, Confirmed)
-    assert confirmed.trust[0] == scene.log.vkey
+    assert confirmed.trust[0] == f"rekor:{scene.log.vkey}"
     assert len(scene.log.entries) == 301
 
 

@@ -55,7 +55,7 @@ class Instance:
     """All keys of an instance, and the `trusted_root.json` that lists them."""
 
     old_log: ec.EllipticCurvePrivateKey = field(default_factory=new_key)
-    new_log: Signer = field(default_factory=lambda: Signer("rekor.example", bytes(range(32))))
+    new_log: Signer = field(default_factory=lambda: Signer("rekor.example", bytes(range(1, 33))))
     certificate_log: ec.EllipticCurvePrivateKey = field(default_factory=new_key)
     authority_key: ec.EllipticCurvePrivateKey = field(default_factory=new_key)
     stamper: Stamper = field(default_factory=Stamper)

@@ -21,6 +21,8 @@ from sigstore.verify import Verifier as TheirVerifier
 from sigstore.verify.policy import UnsafeNoOp
 from sigstore_models.common.v1 import HashAlgorithm
 
+from foja.core.note import Verifier
+from foja.errors import Refused
 from foja.judge.proof import ProofRequest, check_proof
 from foja.judge.trust_parser import read
 from foja.proofs.finding import Finding, Reason, Status
@@ -85,8 +87,22 @@ def their_judgement(bundle: bytes, *, statement: bool, root: bytes = ROOT) -> No
 
 def test_a_log_may_be_named_by_its_note_key() -> None:
     vkey = HERE.new_log.verifier().vkey()
-    found = judge(HERE.bundle(), vkey, PUBLIC, HERE.stamper.root.pem)
+    found = judge(HERE.bundle(), f"rekor:{vkey}", PUBLIC, HERE.stamper.root.pem)
     assert found.status is Status.VERIFIED
+
+
+def test_the_log_of_a_ledger_is_no_rekor_log() -> None:
+    """The key of a ledger satisfied a policy that requires `rekor`: the operator signed a loose proof."""
+    vkey, given = HERE.new_log.verifier().vkey(), (PUBLIC, HERE.stamper.root.pem)
+    for trust in ((vkey, *given), (vkey, ROOT, *given)):  # also where a trusted root names the same key
+        found = judge(HERE.bundle(), *trust)
+        assert (found.status, found.reason) == (Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR)
+        assert "rekor:name+id+key" in found.detail
+    renamed = Verifier("other.example", HERE.new_log.verifier().public_key).vkey()
+    assert judge(HERE.bundle(), renamed, ROOT, *given).reason is Reason.NO_TRUST_ANCHOR
+    for both in ([vkey, f"rekor:{vkey}"], [renamed, f"rekor:{vkey}"]):
+        with pytest.raises(Refused, match="named twice"):
+            read(both)
 
 
 def test_an_identity_is_shown_and_can_be_required() -> None:

@@ -54,14 +54,14 @@ Change = Callable[[dict[str, Any]], None]
 class Scene:
     """A signer, a log and an authority, and the proofs that they make together."""
 
-    log: Signer = field(default_factory=lambda: Signer("rekor.example", bytes(range(32))))
+    log: Signer = field(default_factory=lambda: Signer("rekor.example", bytes(range(1, 33))))
     key: ec.EllipticCurvePrivateKey = field(default_factory=lambda: ec.generate_private_key(ec.SECP256R1()))
     stamper: Stamper = field(default_factory=Stamper)
 
     @cached_property
     def trust(self) -> list[str | bytes]:
         pem = self.key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-        return [self.log.verifier().vkey(), pem, self.stamper.root.pem]
+        return [f"rekor:{self.log.verifier().vkey()}", pem, self.stamper.root.pem]
 
     def sign(self, digest: bytes) -> SignedDigest:
         key = self.key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

@@ -29,6 +29,7 @@ from tests.rules.bundles import Scene
 
 KEY = generate_private_key(SECP256R1())
 LOG = Signer("example.com/log", sha256(b"log").digest()).verifier()
+REKOR = Signer("rekor.example", sha256(b"rekor").digest()).verifier()
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -57,10 +58,12 @@ def test_nothing_given_is_nothing_trusted() -> None:
 
 def test_one_file_may_hold_everything() -> None:
     block, sender = "11" * 32, "22" * 20
-    lines = f"# ours\n{LOG.vkey()}\n\nevm-block:0x{block}\nevm-chain:137\nevm-sender:0x{sender}\n"
+    keys = f"# ours\n{LOG.vkey()}\nrekor:{REKOR.vkey()}\n"
+    lines = f"{keys}\nevm-block:0x{block}\nevm-chain:137\nevm-sender:0x{sender}\n"
     trust = read([lines.encode() + LEAF + ROOT.replace(b"\n", b"\r\n") + PUBLIC])
     assert (len(trust.roots), len(trust.intermediates), len(trust.signers)) == (1, 1, 1)
-    assert trust.logs == (LOG,)
+    assert (trust.logs, trust.rekor_logs) == ((LOG,), (REKOR,))
+    assert trust.document()["rekor_logs"] == [REKOR.vkey()]
     assert (trust.blocks, trust.senders, trust.chains) == (
         (bytes.fromhex(block),),
         (bytes.fromhex(sender),),
@@ -120,6 +123,7 @@ def test_a_policy_requires_and_trusts() -> None:
         "evm-chain:-1",
         "bitcoin-header:1:00",
         LOG.vkey()[:-4],
+        f"rekor:{LOG.vkey()[:-4]}",
         "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----",
         "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----",
         "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----",

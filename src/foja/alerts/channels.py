@@ -9,7 +9,7 @@ from email.utils import format_datetime
 from functools import partial
 from typing import Final, Protocol
 
-from foja.alerts.model.notice import Notice
+from foja.alerts.model.notice import Message
 from foja.errors import SetupFailed, Unavailable
 from foja.faults import Report, Reports, unreported
 from foja.remote.mail import MailServer, greet, parse_server, send_mail
@@ -34,7 +34,7 @@ class Channel(Protocol):
     def report(self) -> Report:
         """Takes what came of each use."""
 
-    async def send(self, notice: Notice) -> None:
+    async def send(self, notice: Message) -> None:
         """Send it, or raise `Unavailable`. The same notice may be sent again after a lost answer."""
 
     async def reach(self) -> None:
@@ -50,7 +50,7 @@ class Webhook:
     name: str = "webhook"
     part: str = ALERT_WEBHOOK
 
-    async def send(self, notice: Notice) -> None:
+    async def send(self, notice: Message) -> None:
         """Post the notice."""
         await _told(
             self.report,
@@ -73,7 +73,7 @@ class Mail:
     name: str = "mail"
     part: str = MAIL
 
-    async def send(self, notice: Notice) -> None:
+    async def send(self, notice: Message) -> None:
         """Send the notice."""
         await _told(self.report, send_mail(self.server, self.message(notice), seconds=SEND_SECONDS))
 
@@ -81,7 +81,7 @@ class Mail:
         """Log in to the mail server."""
         await greet(self.server, seconds=SEND_SECONDS)
 
-    def message(self, notice: Notice) -> EmailMessage:
+    def message(self, notice: Message) -> EmailMessage:
         """Return the e-mail. Its id is that of the notice, so that a repeated one is recognised."""
         message = EmailMessage()
         message["Subject"], message["From"], message["To"] = notice.subject, self.sender, self.to

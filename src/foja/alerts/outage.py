@@ -6,9 +6,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from foja.alerts.channels import Channel
-from foja.alerts.model.notice import Notice
+from foja.alerts.model.notice import Message
 from foja.errors import FojaError
 
 log = logging.getLogger("foja.alerts")
@@ -17,11 +18,16 @@ log = logging.getLogger("foja.alerts")
 class Outage:
     """Tells every channel when an outage has lasted long enough, and when it is over."""
 
-    def __init__(self, channels: Sequence[Channel], seconds: float, notice: Callable[[str], Notice]) -> None:
+    def __init__(
+        self,
+        channels: Sequence[Channel],
+        seconds: float,
+        notice: Callable[[Literal["fired", "cleared"]], Message],
+    ) -> None:
         self._channels, self._seconds, self._notice = channels, seconds, notice
         self._since: float | None = None
-        self._open: Notice | None = None
-        self._waiting: list[tuple[Channel, Notice]] = []
+        self._open: Message | None = None
+        self._waiting: list[tuple[Channel, Message]] = []
 
     async def seen(self) -> None:
         """Note that the database does not answer now."""

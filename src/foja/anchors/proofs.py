@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from foja.driver.database import Database
 from foja.errors import CannotProduce
 
 KEPT_BATCHES = 16  # of up to 10,000 digests: 0.8 MB each
+_KEY = re.compile(r"[^\s+]+\+[0-9a-f]{8}\+[^\s:]+")  # the form of the key of a log
 
 
 class AnchorProof(NamedTuple):
@@ -61,7 +63,7 @@ class AnchorProofs:
         *stored, index, digest, trust = row
         batch = Batch(*stored)
         place = (await self._places(batch.id)).of(bytes.fromhex(digest), index)
-        return AnchorProof(self.networks[network].prove(batch, place), trust)
+        return AnchorProof(self.networks[network].prove(batch, place), [*map(_with_purpose, trust)])
 
     async def _places(self, batch: UUID) -> Places:
         """Return the tree of a batch, which is read once for many documents."""
@@ -78,4 +80,9 @@ class AnchorProofs:
     async def trust_of(self, document: UUID) -> Sequence[str]:
         """Return what our own nodes confirmed about the batches of a document."""
         rows = await self.database.rows(sql.query("anchored_trust"), document=document)
-        return list(dict.fromkeys(line for (lines,) in rows for line in lines))
+        return list(dict.fromkeys(_with_purpose(line) for (lines,) in rows for line in lines))
+
+
+def _with_purpose(line: str) -> str:
+    """Return a line of trust that says what it is for; batches store the key of a Rekor log without that."""
+    return f"rekor:{line}" if _KEY.fullmatch(line) else line

@@ -168,7 +168,7 @@ class Rekor:
             state,
             datetime.fromisoformat(state["confirmed_at"]),
             {"log_index": state["index"]},
-            (state["log"], public_pem(b64decode(state["key"]))),
+            (f"rekor:{state['log']}", public_pem(b64decode(state["key"]))),
         )
 
 

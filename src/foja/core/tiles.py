@@ -94,6 +94,17 @@ def prove_consistency(old_size: int, new_size: int, tiles: Mapping[Tile, bytes])
     return consistency_proof(old_size, new_size, hash_reader(new_size, tiles))
 
 
+def frontier_tiles(size: int, tree: int) -> list[Tile]:
+    """Return the tiles of a tree of `tree` leaves that `read_frontier` will read."""
+    return _tiles_under([(0, size)], tree)
+
+
+def read_frontier(size: int, tree: int, tiles: Mapping[Tile, bytes]) -> Frontier:
+    """Return the frontier of the first `size` leaves from the tiles of a tree of `tree` leaves."""
+    hash_at = hash_reader(tree, tiles)
+    return Frontier(size, tuple(hash_at(*node) for node in cover(0, size)))
+
+
 def hash_reader(size: int, tiles: Mapping[Tile, bytes]) -> HashAt:
     """Return `hash_at` over the tiles of a tree of this size. It computes every hash once.
 

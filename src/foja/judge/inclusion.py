@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -194,21 +194,6 @@ def check_note(content: BinaryIO, trust: Trust) -> tuple[Finding | None, tuple[s
         return None, (f"whether the log {quoted(checkpoint.origin)} signed this checkpoint",)
     detail = f"the log {quoted(checkpoint.origin)} signed this checkpoint of {checkpoint.size} entries"
     return Finding("ledger", Status.VERIFIED, detail=detail, not_checked=NOT_CHECKED), ()
-
-
-def deny_own_word(evidence: Sequence[Finding], trust: Trust) -> tuple[Finding, ...]:
-    """Weaken entries of transparency logs that are in the ledger's own log: it cannot vouch for itself."""
-    origins = {item.name for each in evidence for item in each.rests_on if item.kind == "log"}
-    from foja.proofs.rekor.trusted_root import TransparencyLog  # late: most reports have no such entry
-
-    own = [each for each in trust.logs if any(map(each.signs_for, origins))]
-    items = {f"log id {TransparencyLog.of(each).id.hex()}" for each in own}
-    return tuple(
-        each.weakened(Reason.NO_TRUST_ANCHOR, "which is the ledger's own log: it cannot vouch for itself")
-        if items & {item.fingerprint for item in each.rests_on}
-        else each
-        for each in evidence
-    )
 
 
 def unsigned(inclusion: Inclusion) -> Finding:

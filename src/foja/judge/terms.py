@@ -46,7 +46,8 @@ def _terms(trust: Trust, at: datetime) -> Terms:
 def _anchors(trust: Trust) -> Anchors:
     return Anchors(
         roots=tuple(map(parse_trusted_root, trust.sigstore)),
-        logs=trust.logs,
+        logs=trust.rekor_logs,
+        ledgers=trust.logs,
         signers=trust.signers,
         identities=tuple(SignerIdentity(each.subject, each.issuer) for each in trust.identities),
         growths=[Growth(*each) for each in trust.growths],

@@ -35,7 +35,8 @@ class Trust:
     roots: tuple[bytes, ...] = ()  # self-issued certificates of timestamp authorities, DER
     intermediates: tuple[bytes, ...] = ()  # certificates that may help to reach a root, DER; not trusted
     crls: tuple[bytes, ...] = ()  # lists of revoked certificates, DER
-    logs: tuple[Verifier, ...] = ()  # Ed25519 keys of logs: ours, and Rekor's of version 2
+    logs: tuple[Verifier, ...] = ()  # Ed25519 keys of logs of ledgers
+    rekor_logs: tuple[Verifier, ...] = ()  # Ed25519 keys of Rekor logs of version 2
     cosigners: tuple[CosignerKey, ...] = ()  # who may vouch for the checkpoints of logs
     monitors: tuple[MonitorKey, ...] = ()  # who may vouch for the heads of streams
     restarts: tuple[str, ...] = ()  # origins of restarted logs that you accept
@@ -77,6 +78,7 @@ class Trust:
             else _sorted(self.timestamp_policies),
             "revocation_required": self.revocation_required,
             **({} if self.bitcoin_network == MAIN else {"bitcoin_network": self.bitcoin_network}),
+            **({"rekor_logs": _sorted(each.vkey() for each in self.rekor_logs)} if self.rekor_logs else {}),
             **({"cosigners": _sorted(each.vkey() for each in self.cosigners)} if self.cosigners else {}),
             **({"monitors": _sorted(each.vkey() for each in self.monitors)} if self.monitors else {}),
             **({"restarts": _sorted(self.restarts)} if self.restarts else {}),

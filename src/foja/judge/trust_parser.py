@@ -1,10 +1,10 @@
 """Parse trust: certificates, keys, block hashes and policies, recognised by their content.
 
 An item is one text or one file's bytes: a DER certificate, a `trusted_root.json`, a policy
-(docs/verify.md), or lines. A line is a PEM block, the `name+id+key` of a log, a cosigner or a monitor,
-`restart:<origin>`, `cosigners:2 of 3`, `evm-block:0x…`, `evm-chain:137`, `evm-sender:0x…`,
-`bitcoin-header:<height>:<hex>`, `bitcoin-network:<name>:<minimum difficulty>`,
-`algorithm-until:rsa<3000:2026-01-01`, a `# remark`, or empty.
+(docs/verify.md), or lines. A line is a PEM block, the `name+id+key` of the log of a ledger, of a cosigner or
+of a monitor, `rekor:<name+id+key>` of a Rekor log, `restart:<origin>`, `cosigners:2 of 3`, `evm-block:0x…`,
+`evm-chain:137`, `evm-sender:0x…`, `bitcoin-header:<height>:<hex>`,
+`bitcoin-network:<name>:<minimum difficulty>`, `algorithm-until:rsa<3000:2026-01-01`, a `# remark`, or empty.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def read(items: Iterable[str | bytes], headers: Iterable[tuple[int, bytes]] = ()
     _choose_network(found)
     _choose_sunsets(found)
     policy = _cosigner_policy(found)
+    _check_purposes(found)
     lists = {name: tuple(dict.fromkeys(value)) for name, value in found.items() if isinstance(value, list)}
     return Trust(**{**found, **lists}, cosigner_policy=policy)
 
@@ -55,6 +56,16 @@ def _cosigner_policy(found: Found) -> Policy | None:
     if len(texts) > 1:
         raise Refused(f"there are {len(texts)} policies about cosigners; give one")
     return parse_policy(texts.pop(), found.get("cosigners", [])) if texts else None
+
+
+def _check_purposes(found: Found) -> None:
+    """Refuse a key that is named for a ledger and for a Rekor log: a ledger does not vouch for itself."""
+    ledgers = {each.public_key for each in found.get("logs", ())}
+    for each in found.get("rekor_logs", ()):
+        if each.public_key in ledgers:
+            raise Refused(
+                f"the key of {each.name!a} is named twice, as that of a ledger and with `rekor:`; say which"
+            )
 
 
 def _choose_network(found: Found) -> None:
@@ -158,9 +169,7 @@ def _add_line(found: Found, line: str) -> None:
     if not line or line.startswith("#"):
         return
     prefix, colon, rest = line.partition(":")
-    if _VKEY.fullmatch(line):
-        _add_key(found, line)
-    elif line == _STANDARD:
+    if line == _STANDARD:
         _add(found, "standards", line)
     elif colon and prefix in _LINES:
         name, read_value = _LINES[prefix]
@@ -168,6 +177,8 @@ def _add_line(found: Found, line: str) -> None:
             _add(found, name, read_value(rest))
         except ValueError:
             raise Refused(f"{line[:80]!a} cannot be read; see docs/verify.md") from None
+    elif _VKEY.fullmatch(line):
+        _add_key(found, line)
     else:
         raise Refused(f"not a trust item: {line[:80]!a}; see docs/verify.md")
 
@@ -321,6 +332,7 @@ _KEYS: dict[type[Verifier], str] = {
 _LINES: dict[str, tuple[str, Callable[[str], object]]] = {
     "algorithm-until": ("sunsets", parse_sunset),
     "cosigners": ("cosigner_policies", str.strip),
+    "rekor": ("rekor_logs", Verifier.from_vkey),
     "restart": ("restarts", _origin),
     "evm-block": ("blocks", _hex(32)),
     "evm-chain": ("chains", _natural),

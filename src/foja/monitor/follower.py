@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import count
 
-from foja.core import tiles
-from foja.core.merkle import check_consistency, leaf_hash
+from foja.core.merkle import leaf_hash
 from foja.core.note import (
     FIRST,
     Checkpoint,
+    Restart,
     Verifier,
     number_of,
     open_note,
@@ -18,13 +17,15 @@ from foja.core.note import (
     restart_of,
 )
 from foja.errors import ObjectMissing, Refused, Tampered, Unavailable
+from foja.monitor.files import LogFiles
+from foja.monitor.received import Received
 from foja.monitor.source import Source
-from foja.monitor.state import FollowedLog, State
-from foja.monitor.streams import Finding, Kind, Streams
+from foja.monitor.state import MAX_FINDINGS, FollowedLog, State
+from foja.monitor.streams import Finding, Kind, Streams, lost_at_most, note_lost
+from foja.quotation import quoted
+from foja.remote.online import NotPublic
 
-MAX_FINDINGS = 1000  # remembered; a log that forks a thousand times is not trusted for the rest
 _EMPTY = 4  # restarts in a row without an entry: such a log has no checkpoint
-_AHEAD = 16  # files that are asked for together
 
 
 class Monitor:
@@ -38,10 +39,15 @@ class Monitor:
         self._keys = [each for each in verifiers if each.name == state.name]
         self._streams = Streams(state.rows, partial=state.partial)
         self.new = list[Finding]()
+        self.ahead = list[str]()
 
-    async def poll(self, time: int) -> None:
-        """Read what is new; `new` is what was found for the first time. Raise `Unavailable` if it cannot."""
-        self.new = []
+    async def poll(self, time: int, received: Sequence[Received] = ()) -> None:
+        """Read what is new; `new` is what was found for the first time. Raise `Unavailable` if it cannot.
+
+        `received` are checkpoints that others were shown. Those of a larger tree than is shown here cannot be
+        compared yet: they are in `ahead`.
+        """
+        self.new, self.ahead = [], []
         missing = 0
         for number in count(FIRST):
             try:
@@ -52,11 +58,13 @@ class Monitor:
                     self._add(
                         "shrunk", self.state.logs[number].origin, "its checkpoint is not shown any more"
                     )
-                if missing > _EMPTY and number > max(self.state.logs, default=0):
-                    break
-                continue
-            missing = 0
-            await self._follow(number, note)
+            else:
+                await self._follow(number, note)
+                missing = 0 if number in self.state.logs else missing + 1
+            if missing > _EMPTY and number > max(self.state.logs, default=0):
+                break
+        for each in received:
+            await self._compare_received(each)
         if not self.state.logs and not self.new:
             raise Unavailable("no checkpoint is published there; is this the address of a log?")
         self.state.time = time
@@ -71,7 +79,7 @@ class Monitor:
         if log is None:
             return
         if checkpoint.origin != log.origin:
-            self._add("unexplained", checkpoint.origin, f"log {number} was {log.origin} before")
+            self._add("unexplained", checkpoint.origin, f"log {number} was {quoted(log.origin)} before")
             return
         await self._compare(log, checkpoint)
 
@@ -79,7 +87,9 @@ class Monitor:
         """Read what is new, or find that what was seen is not there any more."""
         size, limit = log.frontier.size, log.closed
         if new.size < size or (new.size == size and new.root != log.frontier.root()):
-            if not await self._has_prefix(log, new.size, new.root):  # else an older answer
+            if not await self._files(log).has_prefix(
+                log.checkpoint, new.size, new.root
+            ):  # else an older answer
                 kind: Kind = "shrunk" if new.size < size else "rewritten"
                 self._add(kind, log.origin, f"{size} entries were seen, and {new.size} with another root now")
         elif limit is not None and new.size > max(limit, size):
@@ -105,7 +115,8 @@ class Monitor:
             shown = await self._has_head(known[before], restart.size, restart.root)
             explained = shown or new.origin in self._restarts
             if explained:
-                known[before].closed = restart.size
+                lost = await self._lost(known[before], restart, named=new.origin in self._restarts)
+                known[before].closed, known[before].lost = restart.size, lost
         if not explained:
             self._add("unexplained", new.origin, "it does not name a head that the log before it shows")
             return None
@@ -115,80 +126,107 @@ class Monitor:
     async def _has_head(self, log: FollowedLog, size: int, root: bytes) -> bool:
         """Return whether a log shows this head: it grew to it, or was it on the way."""
         if size <= log.frontier.size:
-            return await self._has_prefix(log, size, root)
+            return await self._files(log).has_prefix(log.checkpoint, size, root)
         try:
             return await self._grow(log, Checkpoint(log.origin, size, root))
         except Unavailable:
             return False
 
-    async def _has_prefix(self, log: FollowedLog, size: int, root: bytes) -> bool:
-        """Return whether the tree that was seen begins with this one, as the tiles of the log show."""
-        seen = log.checkpoint
-        if size == seen.size or size == 0:
-            return size == 0 or root == seen.root
+    async def _lost(self, log: FollowedLog, restart: Restart, *, named: bool) -> dict[str, int]:
+        """Return the first number of each stream that a restart from an older head leaves out of a log.
+
+        Where the entries are gone and the reader accepts the restart by name, it is at most what is possible.
+        """
+        high, files, lost = log.frontier.size, self._files(log), dict[str, int]()
+        if restart.size >= high or self.state.unread:
+            return lost
         try:
-            needed = tiles.consistency_tiles(size, seen.size)
-            files = {tile: await self._tile(log.number, tile) for tile in needed}
-            proof = tiles.prove_consistency(size, seen.size, files)
-            check_consistency(size, root, seen.size, seen.root, proof)
-        except (ObjectMissing, Tampered):
-            return False
-        return True
+            frontier = await files.frontier(restart.size, high)
+            async for entries in files.entries(restart.size, high):
+                note_lost(lost, entries)
+                frontier = frontier.extend(map(leaf_hash, entries))
+            if frontier.root() != log.frontier.root():
+                raise Unavailable(
+                    f"the entries after the restart of log {log.number} are not those of before"
+                )
+        except Unavailable:
+            if not named:
+                raise
+            return lost_at_most(self.state.rows, log.number, restart.size, high)
+        return lost
 
     async def _grow(self, log: FollowedLog, new: Checkpoint) -> bool:
         """Read the new entries of a log. Return whether they lead to this root; else nothing is kept."""
-        frontier, found = log.frontier, list[Finding]()
-        async for entries in self._entries(log.number, frontier.size, new.size):
-            followed = self._streams.follow(log.origin, log.number, frontier.size, entries, self.state.cuts)
-            found += [each for each, _ in zip(followed, range(MAX_FINDINGS), strict=False)]
-            frontier = frontier.extend(map(leaf_hash, entries))
+        if self.state.unread:
+            return await self._grow_unread(log, new)
+        self._streams.discard()  # a poll that could not read everything staged a part
+        frontier, found = log.frontier, _Found()
+        try:
+            async for entries in self._files(log).entries(frontier.size, new.size):
+                size, cuts = frontier.size, self.state.cuts
+                found.take(self._streams.follow(log.origin, log.number, size, entries, cuts))
+                frontier = frontier.extend(map(leaf_hash, entries))
+        except NotPublic:
+            if self.state.rows:  # they were public before
+                raise
+            self.state.unread = True
+            return await self._grow_unread(log, new)
         if frontier.root() != new.root:
             self._streams.discard()
             return False
         self._streams.commit()
         log.frontier = frontier
-        for each in found:
+        for each in found.kept:
             self._remember(each)
         return True
 
-    async def _entries(self, number: int, low: int, high: int) -> AsyncIterator[list[bytes]]:
-        """Yield the entries from `low` up to `high`, a file after the other."""
-        width = tiles.WIDTH
-        indexes = range(low // width, -(-high // width))
-        for at in range(0, len(indexes), _AHEAD):
-            some = indexes[at : at + _AHEAD]
-            files = await asyncio.gather(*(self._bundle(number, each, high) for each in some))
-            for index, entries in zip(some, files, strict=True):
-                yield entries[max(0, low - index * width) :]
+    async def _grow_unread(self, log: FollowedLog, new: Checkpoint) -> bool:
+        """Return whether the tree of a log grew to this one, by its hashes alone."""
+        files, old = self._files(log), log.checkpoint
+        frontier = await files.frontier(new.size, new.size)
+        if frontier.root() != new.root or not await files.has_prefix(new, old.size, old.root):
+            return False
+        log.frontier = frontier
+        return True
 
-    async def _bundle(self, number: int, index: int, size: int) -> list[bytes]:
-        """Return the entries of one file up to this size of the log."""
-        width = min(tiles.WIDTH, size - index * tiles.WIDTH)
+    async def _compare_received(self, received: Received) -> None:
+        """Compare a checkpoint that others were shown, if the key of the log signed it."""
         try:
-            data = await self._partial(number, tiles.entries_path(index, width), tiles.entries_path(index))
-            entries = tiles.decode_entries(data)
-        except (ObjectMissing, Tampered) as error:
-            raise Unavailable(f"the entries of log {number} cannot be read: {error}") from None
-        if len(entries) < width:
-            raise Unavailable(f"the entries of log {number} are not complete: {len(entries)} in file {index}")
-        return entries[:width]
+            other = parse_checkpoint(open_note(received.note, self._keys))
+        except (Tampered, Refused):
+            return
+        number, origin = number_of(self.state.name, other.origin), quoted(other.origin)
+        log = self.state.logs.get(number or 0)
+        if log is None or (log.origin != other.origin and number != FIRST):  # `NAME/1` is the first log too
+            self._add("split", other.origin, "others were shown this log, and it is not shown here")
+        elif other.size > log.frontier.size:
+            self.ahead.append(f"{origin}: others were shown {other.size} entries, here {log.frontier.size}")
+        elif not await self._files(log).has_prefix(log.checkpoint, other.size, other.root):
+            self._add("split", other.origin, f"others were shown {other.size} entries with another root")
 
-    async def _tile(self, number: int, tile: tiles.Tile) -> bytes:
-        return await self._partial(number, tile.path, tiles.Tile(tile.level, tile.index).path)
-
-    async def _partial(self, number: int, path: str, whole: str) -> bytes:
-        """Return a file; a log may delete a partial one when the whole one is there."""
-        try:
-            return await self._source.read(f"{number}/{path}")
-        except ObjectMissing:
-            if path == whole:
-                raise
-            return await self._source.read(f"{number}/{whole}")
+    def _files(self, log: FollowedLog) -> LogFiles:
+        return LogFiles(self._source, log.number)
 
     def _add(self, kind: Kind, log: str, detail: str) -> None:
-        self._remember(Finding(kind, log, f"{log}: {detail}"))
+        self._remember(Finding(kind, log, f"{quoted(log)}: {detail}"))
 
     def _remember(self, found: Finding) -> None:
-        if found not in self.state.findings and len(self.state.findings) < MAX_FINDINGS:
+        alike = [each for each in self.state.findings if each.is_fault == found.is_fault]
+        if found not in alike and len(alike) < MAX_FINDINGS:
             self.state.findings.append(found)
             self.new.append(found)
+
+
+class _Found:
+    """The first findings of a tree: so many faults, and so many that are none."""
+
+    def __init__(self) -> None:
+        self.kept = list[Finding]()
+        self._room = {True: MAX_FINDINGS, False: MAX_FINDINGS}
+
+    def take(self, findings: Iterator[Finding]) -> None:
+        """Keep them while there is room; go through all of them."""
+        for each in findings:
+            if self._room[each.is_fault]:
+                self._room[each.is_fault] -= 1
+                self.kept.append(each)

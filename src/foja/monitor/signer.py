@@ -9,11 +9,15 @@ from uuid import UUID
 from foja import private
 from foja.embedded.keys import signing_seed
 from foja.errors import NotCovered, Refused
-from foja.monitor.state import State
+from foja.monitor.state import MAX_FINDINGS, State
 from foja.monitor.streams import Head
 from foja.proofs.statement import MonitorSigner, Statement
 
 FOLDER, KEY, NAME = "monitor", "key", "name"
+UNREAD = (
+    "the entries of this log are not public and were not read, so two entries of one number cannot be seen;"
+    " ask its operator for FOJA_LOG_PUBLIC=entries, or for a copy of the folder of the log"
+)
 
 
 def own_signer(home: Path, name: str | None = None) -> MonitorSigner:
@@ -33,10 +37,20 @@ def own_signer(home: Path, name: str | None = None) -> MonitorSigner:
 def vouch(state: State, entity_id: UUID, signer: MonitorSigner) -> str:
     """Return the signed statement about the head of a stream, as of the last poll.
 
-    Raise `Refused` if the log has shown a fault: nothing that it shows is vouched for any more.
+    Raise `Refused` if the log has shown a fault: nothing that it shows is vouched for any more. Nor is what
+    this monitor has not seen from its beginning, or has seen with two ends.
     """
     if state.faults:
         raise Refused(f"the log has shown a fault, so nothing is vouched for: {state.faults[0].detail}")
+    if state.unread:
+        raise Refused(f"nothing is vouched for: {UNREAD}")
+    if state.partial:
+        raise Refused(
+            "nothing is vouched for: the logs before the first one that was read are not known here"
+        )
+    replaced = [each for each in state.findings if not each.is_fault]
+    if len(replaced) == MAX_FINDINGS or str(entity_id) in {each.entity_id for each in replaced}:
+        raise Refused(f"{entity_id} is not vouched for: events of it were replaced after a restart")
     row = state.rows.get(entity_id.bytes)
     if row is None:
         raise NotCovered(f"the log has no entry of {entity_id} as of the last poll; poll again, then vouch")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from foja.errors import ObjectMissing, SetupFailed
+from foja.errors import ObjectMissing, SetupFailed, Unavailable
 from foja.remote.online import TileLog, connect
 
 PATH = "/v1/log"  # of an installation of Foja
@@ -32,8 +32,10 @@ class Folder:
         """Return a file."""
         try:
             return await asyncio.to_thread((self._root / path).read_bytes)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise ObjectMissing(f"{path} is not in {self._root}") from None
+        except OSError as error:
+            raise Unavailable(f"{path} in {self._root} cannot be read: {error.strerror}") from None
 
 
 @asynccontextmanager

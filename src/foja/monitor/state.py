@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from foja import private
 from foja.core.merkle import Frontier
 from foja.core.note import Checkpoint
+from foja.embedded.locks import opened, try_exclusive
 from foja.errors import SetupFailed, Tampered
 from foja.monitor.streams import ID_BYTES, ROW_BYTES, Cut, Finding
 
 FORM = "foja/monitor-state/v1"
+MAX_FINDINGS = 1000  # of faults, and as many that are none; a log that forks so often is not trusted at all
 
 
 @dataclass(slots=True)
@@ -25,6 +29,7 @@ class FollowedLog:
     origin: str
     frontier: Frontier = field(default_factory=Frontier)
     closed: int | None = None
+    lost: dict[str, int] = field(default_factory=dict)  # the first number of each stream, by its hex
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -40,7 +45,9 @@ class State:
     logs: dict[int, FollowedLog] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     time: int = 0  # of the last complete poll, in seconds since 1970
-    partial: bool = False
+    partial: bool = False  # the logs before the first one that was read are not known
+    unread: bool = False  # the entries are not public: only the growth of the tree is checked
+    told: dict[str, int] = field(default_factory=dict)  # how many findings each channel of alerts got
     rows: dict[bytes, bytes] = field(default_factory=dict)
 
     @property
@@ -50,23 +57,24 @@ class State:
 
     @property
     def cuts(self) -> dict[int, Cut]:
-        """The closed logs, and how much was seen of each."""
+        """The closed logs, and what each restart left out."""
         logs = self.logs.values()
-        return {each.number: Cut(each.closed, each.frontier.size) for each in logs if each.closed is not None}
+        return {each.number: Cut(each.closed, each.lost) for each in logs if each.closed is not None}
 
     @property
     def entries(self) -> int:
         """How many entries of all logs were read."""
-        return sum(each.frontier.size for each in self.logs.values())
+        return 0 if self.unread else sum(each.frontier.size for each in self.logs.values())
 
     def encode(self) -> bytes:
         """Return the state as bytes to store."""
         logs = [
             {"number": each.number, "origin": each.origin, "closed": each.closed}
-            | {"frontier": each.frontier.encode().hex()}
+            | {"frontier": each.frontier.encode().hex(), "lost": each.lost}
             for each in self.logs.values()
         ]
-        head = {"form": FORM, "name": self.name, "time": self.time, "partial": self.partial, "logs": logs}
+        head = {"form": FORM, "name": self.name, "time": self.time, "logs": logs}
+        head |= {"partial": self.partial, "unread": self.unread, "told": self.told}
         head |= {"findings": [asdict(each) for each in self.findings], "streams": len(self.rows)}
         line = json.dumps(head, ensure_ascii=False).encode() + b"\n"
         return b"".join([line, *(key + row for key, row in self.rows.items())])
@@ -81,16 +89,19 @@ class State:
             if head["form"] != FORM or len(rows) != width * head["streams"]:
                 raise ValueError(head["form"])
             logs = [
-                FollowedLog(each["number"], each["origin"], _frontier(each["frontier"]), each["closed"])
+                FollowedLog(
+                    each["number"], each["origin"], _frontier(each["frontier"]), each["closed"], each["lost"]
+                )
                 for each in head["logs"]
             ]
             findings = [Finding(**each) for each in head["findings"]]
+            flags = {name: head[name] for name in ("partial", "unread", "told")}
         except (KeyError, TypeError, ValueError) as error:
             raise Tampered(f"not the state of a monitor ({error})") from None
         pieces = (rows[at : at + width] for at in range(0, len(rows), width))
         streams = {each[:ID_BYTES]: each[ID_BYTES:] for each in pieces}
         by_number = {each.number: each for each in logs}
-        return cls(head["name"], by_number, findings, head["time"], head["partial"], streams)
+        return cls(head["name"], by_number, findings, head["time"], rows=streams, **flags)
 
 
 def read_state(path: Path) -> State | None:
@@ -101,6 +112,22 @@ def read_state(path: Path) -> State | None:
         return None
     except Tampered as error:
         raise SetupFailed(f"{path}: {error}; remove it to read the log from its beginning again") from None
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the state in a file. Raise `SetupFailed` if another process holds it."""
+    private.make_folder(path.parent)
+    with opened(path.with_name(f".{path.name}.lock")) as lock:
+        if not try_exclusive(lock):
+            other = os.pread(lock, 20, 0).decode(errors="replace")
+            raise SetupFailed(
+                f"{path} is used by the monitor with the process number {other}; stop it, or name another"
+                " file with --state"
+            )
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
+        yield
 
 
 def write_state(path: Path, state: State) -> None:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from uuid import UUID
 
+from foja.quotation import quoted
+
 Kind: TypeAlias = Literal[
-    "fork", "gap", "malformed", "rewritten", "shrunk", "unexplained", "unsigned", "replaced"
+    "fork", "gap", "malformed", "rewritten", "shrunk", "split", "unexplained", "unsigned", "replaced"
 ]
 ID_BYTES, ROW_BYTES = 16, 52
 _ENTRY_BYTES, _ID, _NUMBER, _HASH = 57, slice(1, 17), slice(17, 25), slice(25, 57)
@@ -51,10 +53,24 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where a restart closed a log, and how many entries were seen of it."""
+    """Where a restart closed a log, and the first number of each stream that it left out, by its hex."""
 
     closed: int
-    seen: int
+    lost: Mapping[str, int]
+
+
+def note_lost(lost: dict[str, int], entries: Iterable[bytes]) -> None:
+    """Add the first number of each stream in entries that a restart left out."""
+    for entry in entries:
+        if len(entry) == _ENTRY_BYTES and entry[0] == _LEAF:
+            lost.setdefault(entry[_ID].hex(), int.from_bytes(entry[_NUMBER], "big"))
+
+
+def lost_at_most(rows: Mapping[bytes, bytes], log: int, closed: int, seen: int) -> dict[str, int]:
+    """Return the first number of each stream that a restart may have left out, by its last one."""
+    heads = ((key, Head.decode(row)) for key, row in rows.items())
+    lost = ((key, head) for key, head in heads if head.log == log and head.index >= closed)
+    return {key.hex(): max(0, head.seq + 1 - (seen - closed)) for key, head in lost}
 
 
 class Streams:
@@ -81,7 +97,9 @@ class Streams:
         rows, staged, pack = self._rows, self._staged, _PLACE.pack
         for index, entry in enumerate(entries, start):
             if len(entry) != _ENTRY_BYTES or entry[0] != _LEAF:
-                yield Finding("malformed", log, f"entry {index} of {log} is not one of a stream", index=index)
+                yield Finding(
+                    "malformed", log, f"entry {index} of {quoted(log)} is not one of a stream", index=index
+                )
                 continue
             key = entry[_ID]
             known = staged.get(key) or rows.get(key)
@@ -104,16 +122,19 @@ class Streams:
             if self._partial:
                 self._staged[entry[_ID]] = entry[17:] + _PLACE.pack(number, index)
                 return None
-            return Finding("gap", log, f"{stream} begins with number {seq} at entry {index} of {log}", *about)
+            return Finding(
+                "gap", log, f"{stream} begins with number {seq} at entry {index} of {quoted(log)}", *about
+            )
         last = Head.decode(known)
         if (seq, entry[_HASH]) == (last.seq, last.digest):
             return None
         if seq > last.seq:
-            detail = f"{stream} goes from number {last.seq} to {seq} at entry {index} of {log}"
+            detail = f"{stream} goes from number {last.seq} to {seq} at entry {index} of {quoted(log)}"
             return Finding("gap", log, detail, *about)
         cut = cuts.get(last.log) if last.log != number else None
-        if cut and last.index >= cut.closed and seq > last.seq - (cut.seen - cut.closed):
+        if cut and seq >= cut.lost.get(entry[_ID].hex(), last.seq + 1):
             detail = f"{stream} was replaced after restart, from number {seq} on; {last.seq} was seen before"
             return Finding("replaced", log, detail, *about)
-        detail = f"{stream} has two histories: from number {last.seq} back to {seq} at entry {index} of {log}"
+        where = f"from number {last.seq} back to {seq} at entry {index} of {quoted(log)}"
+        detail = f"{stream} has two histories: {where}"
         return Finding("fork", log, detail, *about)

@@ -17,6 +17,7 @@ from foja.remote.tsa import NO_PROXY
 
 TIMEOUT_SECONDS = 10.0
 MAX_ANSWER_BYTES, MAX_TILE_BYTES = 1024 * 1024, 256 * 1024
+_AS_IT_IS = {"accept-encoding": "identity"}
 
 
 class Node:
@@ -31,7 +32,7 @@ class Node:
         try:
             async with (
                 asyncio.timeout(TIMEOUT_SECONDS),
-                self._http.stream("POST", self._url, json=request) as response,
+                self._http.stream("POST", self._url, json=request, headers=_AS_IT_IS) as response,
             ):
                 answer = parse(await _read(response, MAX_ANSWER_BYTES, "the node's answer"))
         except (httpx.HTTPError, httpx.InvalidURL, OSError, NotCanonical) as error:
@@ -41,8 +42,15 @@ class Node:
         return answer["result"]
 
 
+class NotPublic(Unavailable):
+    """The log has the file, and does not show it to strangers."""
+
+
 class TileLog:
-    """A client for a log. A file that is not there is `ObjectMissing`, every other failure `Unavailable`."""
+    """A client for a log. A file that is not there is `ObjectMissing`, every other failure `Unavailable`.
+
+    A file is asked for as it is: a compressed one could be of any size.
+    """
 
     def __init__(self, http: httpx.AsyncClient, url: str) -> None:
         self._http, self._url = http, url.rstrip("/")
@@ -50,7 +58,12 @@ class TileLog:
     async def read(self, path: str) -> bytes:
         """Return a file of the log."""
         try:
-            async with self._http.stream("GET", f"{self._url}/{path}") as response:
+            async with (
+                asyncio.timeout(TIMEOUT_SECONDS),
+                self._http.stream("GET", f"{self._url}/{path}", headers=_AS_IT_IS) as response,
+            ):
+                if response.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+                    raise NotPublic(f"the log shows no {path} to strangers (HTTP {response.status_code})")
                 if response.status_code == httpx.codes.NOT_FOUND:
                     raise ObjectMissing(f"the log has no {path}")
                 response.raise_for_status()
@@ -70,8 +83,10 @@ async def connect(kind: type[Client], url: str) -> AsyncIterator[Client]:
 
 
 async def _read(response: httpx.Response, most: int, name: str) -> bytes:
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise Unavailable(f"{name} is compressed, although that was not asked for")
     body = bytearray()
-    async for part in response.aiter_bytes():
+    async for part in response.aiter_raw():
         body += part
         if len(body) > most:
             raise Unavailable(f"{name} has more than {most:,} bytes")

@@ -4,10 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from foja.alerts.model.alert import Alert
+
+
+class Message(Protocol):
+    """What a channel sends. The same message has the same id, however often it is sent."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def at(self) -> datetime: ...
+    @property
+    def installation(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def subject(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    def document(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)

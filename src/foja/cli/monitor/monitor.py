@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import time
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from foja.cli.installation import read_settings
-from foja.cli.output import print_error, print_json_line, print_line, print_or_write, print_result
+from foja.cli.monitor.service import MonitorService, line_of, poll, store
+from foja.cli.output import print_error, print_or_write, print_result
 from foja.cli.services import print_started, run_until_stopped
 from foja.cli.verify.verify import trust_item
-from foja.errors import ObjectMissing, SetupFailed, Tampered, Unavailable
+from foja.errors import SetupFailed
 from foja.judge.trust_parser import read
 from foja.monitor.follower import Monitor
-from foja.monitor.signer import FOLDER, own_signer
+from foja.monitor.signer import FOLDER, UNREAD, own_signer
 from foja.monitor.signer import vouch as sign_statement
 from foja.monitor.source import open_source
-from foja.monitor.state import State, read_state, write_state
-from foja.monitor.streams import Finding
-from foja.remote.notice import post_notice
+from foja.monitor.state import State, locked, read_state
+from foja.quotation import quoted
 
-STATE, NOTICE_SECONDS = "state", 10.0
+STATE = "state"
 NO_KEY = "name the key of the log with --trust; its operator prints it with `foja log key`"
-log = logging.getLogger("foja.monitor")
 
 
 async def monitor(arguments: Namespace) -> int:
@@ -72,59 +69,40 @@ async def _follow(arguments: Namespace, place: str) -> int:
     names = {each.name for each in trust.logs}
     if len(names) != 1:
         raise SetupFailed(NO_KEY)
-    state = read_state(path) or State(names.pop())
-    if names and state.name not in names:
-        raise SetupFailed(f"{path} is about the log {state.name}; name another file with --state")
-    async with open_source(place) as source:
-        follower = Monitor(source, trust.logs, trust.restarts, state)
-        if arguments.every is None:
-            await _poll(follower, path)
-            print_result(arguments, _document(state), *_lines(state))
-            return 1 if state.faults else 0
-        print_started(arguments, f"following {place} every {arguments.every:g} seconds", log=place)
-        task = asyncio.create_task(_serve(arguments, follower, path))
-        return await run_until_stopped(arguments, task)
+    [name] = names
+    with locked(path):
+        state = read_state(path) or State(name)
+        if state.name != name:
+            raise SetupFailed(f"{path} is about the log {state.name}; name another file with --state")
+        async with open_source(place) as source:
+            follower = Monitor(source, trust.logs, trust.restarts, state)
+            if arguments.every is None:
+                return await _poll_once(arguments, follower, path)
+            service = MonitorService(arguments, follower, path)
+            print_started(arguments, f"following {place} every {arguments.every:g} seconds", log=place)
+            return await run_until_stopped(arguments, asyncio.create_task(service.run()))
 
 
-async def _serve(arguments: Namespace, follower: Monitor, path: Path) -> None:
-    """Poll for ever. A log that cannot be read is tried again; what is found is told once."""
-    webhook, failing = read_settings(arguments).alert_webhook_url, False
-    while True:
-        try:
-            await _poll(follower, path)
-            if failing:
-                log.info("the log can be read again")
-            failing = False
-        except (Unavailable, ObjectMissing, Tampered) as error:
-            if not failing:
-                log.error("the log cannot be read: %s", error)
-            failing = True
-        for each in follower.new:
-            await _tell(arguments, each, webhook)
-        await asyncio.sleep(arguments.every)
-
-
-async def _poll(follower: Monitor, path: Path) -> None:
-    """Read what is new, and store it before anybody is told."""
+async def _poll_once(arguments: Namespace, follower: Monitor, path: Path) -> int:
+    """Poll and print everything that is known. What was found is printed even if it cannot be stored."""
+    state = follower.state
     try:
-        await follower.poll(int(time.time()))
+        await poll(follower, arguments.also)
     finally:
-        await asyncio.to_thread(write_state, path, follower.state)
+        stored = await _try_store(path, state)
+    print_result(arguments, _document(follower), *_lines(follower))
+    if state.faults:
+        return 1
+    return 0 if stored and not follower.ahead else 2
 
 
-async def _tell(arguments: Namespace, found: Finding, webhook: str) -> None:
-    """Tell of a finding: in the log, as a line, and to the address for alerts if there is one."""
-    (log.error if found.is_fault else log.warning)("%s: %s", found.kind, found.detail)
-    if arguments.json:
-        print_json_line(asdict(found))
-    else:
-        print_line(_line(found))
-    if webhook:
-        body = {"event": "fired", "alert": "log_monitor", "summary": found.detail, **asdict(found)}
-        try:
-            await post_notice(webhook, body, str(uuid4()), seconds=NOTICE_SECONDS)
-        except Unavailable as error:
-            print_error(str(error))
+async def _try_store(path: Path, state: State) -> bool:
+    try:
+        await store(path, state)
+    except OSError as error:
+        print_error(f"the state cannot be stored in {path}: {error.strerror}")
+        return False
+    return True
 
 
 def _state_path(arguments: Namespace) -> Path:
@@ -132,28 +110,35 @@ def _state_path(arguments: Namespace) -> Path:
     return path or read_settings(arguments).home / FOLDER / STATE
 
 
-def _document(state: State) -> dict[str, Any]:
+def _document(follower: Monitor) -> dict[str, Any]:
+    state = follower.state
     return {
         "log": state.name,
         "time": state.time,
         "streams": len(state.rows),
         "entries": state.entries,
+        "entries_read": not state.unread,
         "logs": [
             {"number": each.number, "origin": each.origin, "size": each.frontier.size}
             | {"root": each.frontier.root().hex(), "closed": each.closed}
             for each in state.logs.values()
         ],
         "findings": [asdict(each) for each in state.findings],
+        "ahead": follower.ahead,
     }
 
 
-def _lines(state: State) -> Sequence[str]:
-    logs = [f"{each.origin}: {each.frontier.size} entries" for each in state.logs.values()]
+def _lines(follower: Monitor) -> Sequence[str]:
+    state = follower.state
+    logs = [f"{quoted(each.origin)}: {each.frontier.size} entries" for each in state.logs.values()]
     read_all = f"{len(state.rows)} streams, {state.entries} entries read"
-    faults = len(state.faults)
-    result = f"✗ {faults} faults: this log shows more than one history" if faults else "✓ no fork was found"
-    return [*logs, read_all, *map(_line, state.findings), result]
+    ahead = [f"· not compared yet: {each}; poll again" for each in follower.ahead]
+    return [*logs, read_all, *map(line_of, state.findings), *ahead, _result(state)]
 
 
-def _line(found: Finding) -> str:
-    return f"{'✗' if found.is_fault else '·'} {found.kind}: {found.detail}"
+def _result(state: State) -> str:
+    if state.faults:
+        return f"✗ {len(state.faults)} faults: this log shows more than one history"
+    if state.unread:
+        return f"· the tree only grew; {UNREAD}"
+    return "✓ no fork was found"

@@ -19,6 +19,7 @@ from typing import Self
 
 from foja.core.merkle import EMPTY_ROOT, check_consistency
 from foja.core.note import (
+    FIRST,
     Checkpoint,
     Verifier,
     number_of,
@@ -150,7 +151,11 @@ class LocalCosigner:
             max(numbers, key=lambda each: numbers[each], default=None),
             number_of(name, new.origin),
         )
-        if newest is None or newest == new.origin or not numbers[newest]:
+        if newest == new.origin:
+            return self._check_room(seen)
+        if newest is None or not numbers[newest]:
+            if number != FIRST and new.origin not in self._restarts:
+                raise _Refusal(403, "no log before this restart was seen here; its head is asked for first")
             return self._check_room(seen)
         if seen and new == seen.checkpoint():
             return None

@@ -180,9 +180,6 @@ _BUTS: Final = {
     ),
     "but the digest is not that of this bundle: ([0-9a-f]+)": "pero la huella no es la de este paquete: {0}",
     "which is after the validation time": "que es posterior a la fecha con que se examina",
-    "which is the ledger's own log: it cannot vouch for itself": (
-        "que es el registro del propio libro: no puede avalarse a sí mismo"
-    ),
 }
 
 # What is wrong, where the sentence of a finding has digests that the first sentence of a report leaves out.

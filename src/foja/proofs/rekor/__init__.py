@@ -39,10 +39,14 @@ _COST = 8  # the signature, the log's promise and checkpoint, the certificate's 
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """The trusted logs and signers, and the terms for timestamps."""
+    """The trusted logs and signers, and the terms for timestamps.
+
+    `ledgers` are the logs of ledgers. None of them is a transparency log for others, whatever names its key.
+    """
 
     roots: Sequence[TrustedRoot] = ()
     logs: Sequence[Verifier] = ()
+    ledgers: Sequence[Verifier] = ()
     signers: Sequence[bytes] = ()
     identities: Sequence[SignerIdentity] = ()
     terms: Terms = _NO_TERMS
@@ -92,7 +96,7 @@ def _check(bundle: SigstoreBundle, digest: bytes, anchors: Anchors) -> Finding:
     key = public_key(recorded.verifier) if certificate is None else read_certificate(certificate).public_key()
     _check_signature(bundle, digest, key)
     _check_recorded(bundle, digest, recorded)
-    log = find_log(bundle.entry, anchors.all_logs())
+    log = find_log(bundle.entry, anchors.all_logs(), anchors.ledgers)
     checkpoint = check_entry(bundle.entry, log)
     times = _times(bundle, log, anchors)
     moments = [each.moment for each in times]

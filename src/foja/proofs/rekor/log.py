@@ -10,7 +10,7 @@ from datetime import datetime
 from foja.core.canonical import canonical
 from foja.core.event import from_seconds
 from foja.core.merkle import check_consistency, check_inclusion, leaf_hash
-from foja.core.note import Checkpoint, parse_checkpoint, split_note
+from foja.core.note import Checkpoint, Verifier, parse_checkpoint, split_note
 from foja.errors import Tampered
 from foja.proofs.finding import Flaw, Reason, Status, TrustItem, flaw_if_tampered
 from foja.proofs.keys import signs
@@ -19,6 +19,10 @@ from foja.proofs.rekor.trusted_root import TransparencyLog
 from foja.quotation import quoted
 
 _ID_BYTES = 4
+OF_A_LEDGER = (
+    "the entry is in the log of a ledger, which cannot vouch for itself; the key of a Rekor log is trusted as"
+    " `rekor:name+id+key`"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +34,14 @@ class Growth:
     path: tuple[bytes, ...]
 
 
-def find_log(entry: LogEntry, logs: Iterable[TransparencyLog]) -> TransparencyLog:
-    """Return the trusted log that the entry names, or raise `Flaw`."""
-    for log in logs:
+def find_log(
+    entry: LogEntry, logs: Iterable[TransparencyLog], ledgers: Iterable[Verifier]
+) -> TransparencyLog:
+    """Return the trusted log that the entry names, or raise `Flaw`. No log of a ledger is one."""
+    own = [TransparencyLog.of(each) for each in ledgers]
+    for log in (*own, *logs):
+        if log.id == entry.log_id and any(log.key == each.key for each in own):
+            raise Flaw(Reason.NO_TRUST_ANCHOR, OF_A_LEDGER, Status.INDETERMINATE)
         if log.id == entry.log_id:
             return log
     detail = f"the entry is in a log you do not trust: {entry.log_id.hex()}"

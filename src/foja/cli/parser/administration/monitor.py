@@ -33,6 +33,14 @@ def add_monitor(verbs: Verbs) -> None:
         metavar="KEY|FILE",
         help="the public key of the log, or `restart:ORIGIN` of a restart to accept; may be repeated",
     )
+    verb.add_argument(
+        "--also",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE|FOLDER",
+        help="checkpoints, log proofs or bundles that others received: is it the same log? may be repeated",
+    )
     verb.add_argument("--state", type=Path, metavar="FILE", help="what was seen (monitor/state in the home)")
     verb.add_argument("--every", type=seconds, metavar="SECONDS", help="poll again and again until stopped")
     verb.add_argument("--name", type=key_name, help="the name in the key of this monitor; given once")
