@@ -11,7 +11,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from foja.alerts.model.notice import Notice
+from foja.alerts.model.notice import Message, Notice
 from foja.alerts.outage import Outage
 from foja.alerts.service import Alerting
 from foja.app import App
@@ -36,7 +36,8 @@ class Recorded:
     def report(self, error: Exception | None) -> None:
         self.reports.append(error)
 
-    async def send(self, notice: Notice) -> None:
+    async def send(self, notice: Message) -> None:
+        assert isinstance(notice, Notice)
         if self.refuse or self.away:
             self.refuse -= not self.away
             error = Unavailable("the channel is away")

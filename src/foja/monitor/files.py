@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 
 from foja.core import tiles
-from foja.core.merkle import Frontier, check_consistency
+from foja.core.merkle import EMPTY_ROOT, Frontier, check_consistency
 from foja.core.note import Checkpoint
 from foja.errors import ObjectMissing, Tampered, Unavailable
 from foja.monitor.source import Source
@@ -32,8 +32,8 @@ class LogFiles:
 
     async def has_prefix(self, seen: Checkpoint, size: int, root: bytes) -> bool:
         """Return whether the tree that was seen begins with this one, as the tiles of the log show."""
-        if size == seen.size or size == 0:
-            return size == 0 or root == seen.root
+        if size in (0, seen.size):
+            return root == (seen.root if size else EMPTY_ROOT)
         try:
             files = await self._tiles(tiles.consistency_tiles(size, seen.size))
             proof = tiles.prove_consistency(size, seen.size, files)

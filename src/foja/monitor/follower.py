@@ -124,7 +124,9 @@ class Monitor:
         return self.state.logs[number]
 
     async def _has_head(self, log: FollowedLog, size: int, root: bytes) -> bool:
-        """Return whether a log shows this head: it grew to it, or was it on the way."""
+        """Return whether a log shows this head: it grew to it, or was it on the way. None has no entries."""
+        if not size and log.frontier.size:
+            return False
         if size <= log.frontier.size:
             return await self._files(log).has_prefix(log.checkpoint, size, root)
         try:

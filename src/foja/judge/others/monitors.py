@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from foja.core.note import FIRST, number_of, open_note, split_note
@@ -25,6 +25,14 @@ ALONE = "a monitor's statement counts only beside the stream that it is about, i
 _SKEW = timedelta(minutes=5)  # how far the clock of a monitor may be ahead of the time to judge at
 
 Heads: TypeAlias = Mapping[UUID, tuple[int, bytes]]  # of each stream: how many events, and the last hash
+
+
+class Judged(NamedTuple):
+    """What a statement shows, its stream, and whether it names a later event than the last one here."""
+
+    found: Finding
+    stream: UUID | None = None
+    continued: bool = False
 
 
 def judge_others(
@@ -80,19 +88,24 @@ def _judge(
     heads: Heads,
     trust: Trust,
     at: datetime | None,
-) -> tuple[Finding, UUID | None]:
-    """Return what one statement shows, and its stream if a monitor that is trusted made it."""
+) -> Judged:
+    """Return what one statement shows."""
     try:
         statement = parse_statement(file.data)
         found = _check_signed(file.data.decode(), statement, trust)
     except (Tampered, Refused) as error:
         found = Finding(EVIDENCE, Status.INVALID, Reason.MONITOR_INVALID, str(error))
-        return replace(found, name=file.name), None
-    if found.status is Status.VERIFIED:
-        found = _compare(found, statement, inclusions, heads)
+        return Judged(replace(found, name=file.name))
+    continued = False
+    if found.status is Status.VERIFIED and _is_shown(statement, inclusions, heads):
+        events, _ = heads[statement.entity_id]
+        continued = statement.events > events
+        found = _compare(found, statement, *heads[statement.entity_id])
+    elif found.status is Status.VERIFIED:
+        found = found.weakened(Reason.NOT_VOUCHED, "but this is another stream or log")
     if found.status is Status.VERIFIED and at is not None and statement.moment > at + _SKEW:
         found = found.weakened(Reason.AFTER_VALIDATION_TIME, "which is after the validation time")
-    return replace(found, name=file.name), statement.entity_id
+    return Judged(replace(found, name=file.name), statement.entity_id, continued)
 
 
 def _check_signed(note: str, statement: Statement, trust: Trust) -> Finding:
@@ -119,12 +132,15 @@ def _check_signed(note: str, statement: Statement, trust: Trust) -> Finding:
     return Finding(EVIDENCE, Status.VERIFIED, detail=detail, not_checked=(LATER,), rests_on=(item,))
 
 
-def _compare(found: Finding, statement: Statement, inclusions: Sequence[Inclusion], heads: Heads) -> Finding:
-    """Return the finding as it is if the statement is about the head of a stream that is shown."""
+def _is_shown(statement: Statement, inclusions: Sequence[Inclusion], heads: Heads) -> bool:
+    """Return whether a statement is about a stream and a log of what is judged."""
     names = {(each.signer or "").partition("+")[0] for each in inclusions}
-    events, head = heads.get(statement.entity_id, (0, b""))
-    if not events or not any(number_of(name, statement.checkpoint.origin) for name in names):
-        return found.weakened(Reason.NOT_VOUCHED, "but this is another stream or log")
+    in_log = any(number_of(name, statement.checkpoint.origin) for name in names)
+    return in_log and statement.entity_id in heads
+
+
+def _compare(found: Finding, statement: Statement, events: int, head: bytes) -> Finding:
+    """Return the finding as it is if the statement is about the last event that is shown."""
     if statement.events != events:
         return found.weakened(Reason.NOT_VOUCHED, f"but event {events - 1} is the last one here")
     if statement.head != head:
@@ -133,11 +149,16 @@ def _compare(found: Finding, statement: Statement, inclusions: Sequence[Inclusio
     return found
 
 
-def _about_all(judged: Sequence[tuple[Finding, UUID | None]], heads: Heads) -> list[Finding]:
-    """Return the findings; none is verified unless each of the streams has one that is."""
-    vouched = {stream for found, stream in judged if found.status is Status.VERIFIED}
-    missing = sorted(map(str, heads.keys() - vouched))
-    if not missing:
-        return [found for found, _ in judged]
-    but = f"but no statement is about {missing[0]}, which is in the bundle too"
-    return [found.weakened(Reason.NOT_VOUCHED, but) for found, _ in judged]
+def _about_all(judged: Sequence[Judged], heads: Heads) -> list[Finding]:
+    """Return the findings; none is verified unless each of the streams has one that is, and is not longer."""
+    vouched = {each.stream for each in judged if each.found.status is Status.VERIFIED}
+    longer = {each.stream for each in judged if each.continued}
+    missing = sorted(str(each) for each in heads.keys() - vouched)
+    findings = [each.found for each in judged]
+    if longer:
+        but = "but another statement names a later event of the stream"
+        findings = [each.weakened(Reason.NOT_VOUCHED, but) for each in findings]
+    if missing:
+        but = f"but no statement is about {missing[0]}, which is in the bundle too"
+        findings = [each.weakened(Reason.NOT_VOUCHED, but) for each in findings]
+    return findings
