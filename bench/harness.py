@@ -45,6 +45,7 @@ class Scale:
     objects: tuple[int, int]  # how many of 100 kB, and of 20 MB
     pages: tuple[int, int]  # few and many documents, jobs, messages and images
     scanned: tuple[int, int, int]  # objects: few, many that have only rows, many that are files
+    monitored: tuple[int, int]  # events that are appended, and entries of a larger log
 
 
 FULL = Scale(
@@ -63,6 +64,7 @@ FULL = Scale(
     objects=(320, 32),
     pages=(1_000, 1_000_000),
     scanned=(10_000, 1_000_000, 100_000),
+    monitored=(20_000, 1_000_000),
 )
 QUICK = Scale(
     seconds=0.3,
@@ -80,6 +82,7 @@ QUICK = Scale(
     objects=(16, 2),
     pages=(200, 1_000),
     scanned=(100, 1_000, 200),
+    monitored=(200, 4_000),
 )
 
 

@@ -18,6 +18,7 @@ from bench.workloads import (
     lanes,
     live,
     memory,
+    monitor,
     objects,
     pages,
     protect,
@@ -47,6 +48,7 @@ GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "galleries": galleries.run,
     "objects": objects.run,
     "hygiene": hygiene.run,
+    "monitor": monitor.run,
     "pages": pages.run,
     "http": http.run,
 }

@@ -167,6 +167,17 @@ def test_a_restart_from_an_older_head_needs_the_word_of_the_operator(tmp_path: P
         assert service.reply(restarted(LOG, 7, 2).request(0, 1)).status == 403, "no number has two logs"
 
 
+def test_a_restart_that_is_seen_first_needs_the_word_of_the_operator(tmp_path: Path) -> None:
+    """A cosigner that had seen nothing signed a second history, and then refused the log itself."""
+    invented = MemoryLog(origin=f"log.example/2/7-{64 * 'a'}")
+    with LocalCosigner.opened(tmp_path, [KEY.verifier()]) as service:
+        assert service.reply(invented.request(0, 3)).status == 403
+        assert accepted(service, LOG.request(0, 7))
+        assert service.reply(invented.request(0, 3)).status == 403
+    with LocalCosigner.opened(tmp_path / "new", [KEY.verifier()], restarts=[invented.origin]) as service:
+        assert accepted(service, invented.request(0, 3))
+
+
 def test_the_time_never_goes_back(tmp_path: Path) -> None:
     times = iter([1000.9, 500.0, 2000.0])
     with LocalCosigner.opened(tmp_path, [KEY.verifier()], clock=lambda: next(times)) as service:

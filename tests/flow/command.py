@@ -43,6 +43,10 @@ class Process:
             [*FOJA, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
+    @property
+    def id(self) -> int:
+        return self._process.pid
+
     def line(self) -> str:
         assert self._process.stdout is not None
         return self._process.stdout.readline()

@@ -151,6 +151,7 @@ def test_every_group_has_its_targets(found: Found) -> None:
         "verify": 7,
         "galleries": 2,
         "hygiene": 4,
+        "monitor": 3,
         "pages": 1,
     }
 

@@ -29,7 +29,7 @@ from foja.proofs.cosignature import CosignerSigner
 from foja.proofs.finding import Finding, Reason, Status
 from foja.proofs.statement import MonitorSigner, Statement, parse_statement
 from tests.rules.bundles import ENTITY, TEXT
-from tests.rules.stream_logs import publish
+from tests.rules.stream_logs import checkpoint, publish
 from tests.rules.streams import stream
 from tests.rules.test_cosigners_judged import (
     ANA,
@@ -133,6 +133,41 @@ def test_no_log_is_its_own_monitor() -> None:
     assert (finding(report).reason, report.verdict) == (Reason.NO_TRUST_ANCHOR, Verdict.INDETERMINATE)
 
 
+@pytest.mark.parametrize("other", [MONITOR, MonitorSigner("second.example", bytes(range(2, 34)))])
+def test_an_old_statement_does_not_count_beside_a_newer_one(other: MonitorSigner) -> None:
+    """The old one vouches for the last event shown; the newer one, given too, names a later event."""
+    longer = signed(replace(OURS, events=len(EVENTS) + 1, head=bytes(32), time=TIME - 60), by=other)
+    given, proofs = trusting(VKEY, other.verifier().vkey(), REQUIRED), [PROOF.text().encode(), signed()]
+    assert foja.verify(EXPORTED, given, AT, proofs=proofs).verdict is Verdict.TOTAL_PASSED
+    for statements in ([*proofs, longer], [longer, *proofs]):
+        report = foja.verify(EXPORTED, given, AT, proofs=statements)
+        assert report.verdict is Verdict.INDETERMINATE
+        assert {each.reason for each in report.evidence if each.evidence == "monitor"} == {Reason.NOT_VOUCHED}
+    assert foja.verify(EXPORTED, trusting(VKEY, REQUIRED), AT, proofs=[*proofs, longer]).verdict is (
+        Verdict.INDETERMINATE if other is MONITOR else Verdict.TOTAL_PASSED
+    ), "the statement of a stranger changes nothing"
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *("log.example/2", "log.example%2F1", "LOG.example", "log.example/", "log.example／1", "lоg.example"),
+        *(f"log.example/2/9-{64 * 'A'}", f"log.example/02/9-{64 * 'a'}", f"log.example/٢/9-{64 * 'a'}"),
+    ],
+)
+def test_no_other_spelling_of_the_name_is_the_log(origin: str) -> None:
+    """Neither a statement nor a checkpoint under another spelling of the name counts for the log."""
+    elsewhere = signed(replace(OURS, checkpoint=replace(OURS.checkpoint, origin=origin)))
+    assert judged(elsewhere, VKEY, REQUIRED).verdict is Verdict.INDETERMINATE
+    checkpoint = Checkpoint(origin, 5, SCENE.root_of(EVENTS[-1]))
+    forged = replace(PROOF, note=SCENE.key.sign(checkpoint.text()))
+    report = judged(signed(), VKEY, REQUIRED, proof=forged)
+    assert report.verdict is Verdict.TOTAL_FAILED
+    assert {each.reason for each in report.evidence if each.evidence == "ledger"} == {
+        Reason.CHECKPOINT_UNSIGNED
+    }
+
+
 def test_a_statement_alone_proves_nothing() -> None:
     for subject, proofs in ((EXPORTED, [signed()]), (b"a text", [signed()])):
         report = foja.verify(subject, trusting(VKEY, REQUIRED), AT, proofs=proofs)
@@ -207,6 +242,31 @@ def test_statements_and_trust_are_read_as_they_were_written() -> None:
     for wrong in (VKEY[:-4], "restart:", "restart:\x07"):
         with pytest.raises(Refused):
             read([wrong])
+
+
+async def test_no_bundle_of_a_second_history_passes_under_a_policy_that_asks_for_a_monitor(
+    tmp_path: Path,
+) -> None:
+    """The operator restarts the log before the revocation, in due form, and shows another end."""
+    shown = SCENE.document_events(sha256(TEXT).digest())
+    revoked: tuple[str, Json] = ("document.revoked", {"reason": "expired"})
+    hidden = [*shown[:-1], revoked]
+    replaced, first = (stream("document", ENTITY, each) for each in (shown, hidden))
+    entries = [leaf_entry(each.entity_id, each.seq, each.chain_hash) for each in (*first, replaced[-1])]
+    monitor = Monitor(Folder(tmp_path), [SCENE.key.verifier()], (), State(SCENE.key.name))
+    publish(tmp_path, 1, SCENE.key.name, entries[:-1], signer=SCENE.key)
+    await monitor.poll(TIME)
+    statement = vouch(monitor.state, ENTITY, MONITOR).encode()
+    head = checkpoint(SCENE.key.name, entries[:-2])
+    origin = f"{SCENE.key.name}/2/{head.size}-{head.root.hex()}"
+    publish(tmp_path, 2, origin, entries[-1:], signer=SCENE.key)
+    await monitor.poll(TIME + 1)
+    assert [each.kind for each in monitor.new] == ["replaced"]
+    with pytest.raises(Refused, match="replaced"):
+        vouch(monitor.state, ENTITY, MONITOR)
+    asking, lying = trusting(VKEY, REQUIRED), SCENE.bundle(TEXT, shown)
+    assert foja.verify(lying, asking, AT).verdict is Verdict.INDETERMINATE
+    assert foja.verify(lying, asking, AT, proofs=[statement]).verdict is Verdict.TOTAL_FAILED
 
 
 async def test_no_bundle_of_a_forked_log_passes_under_a_policy_that_asks_for_a_monitor(

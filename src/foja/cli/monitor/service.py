@@ -32,7 +32,7 @@ class MonitorService:
     def __init__(self, arguments: Namespace, follower: Monitor, path: Path) -> None:
         self._arguments, self._follower, self._path = arguments, follower, path
         self._channels = open_channels(read_settings(arguments))
-        self._reading, self._storing, self._telling = map(Watch, ("the log", "the state", "alerts"))
+        self._reading, self._storing, self._delivery = map(Watch, ("the log", "the state", "alerts"))
         notice = partial(outage_notice, follower.state.name)
         self._outage = Outage(self._channels, UNREADABLE_SECONDS, notice)
 
@@ -49,7 +49,7 @@ class MonitorService:
             await self._store()
             for each in self._follower.new:
                 self._print(each)
-            if await deliver(self._follower.state, self._channels, self._telling):
+            if await deliver(self._follower.state, self._channels, self._delivery):
                 await self._store()
             await asyncio.sleep(self._arguments.every)
 
