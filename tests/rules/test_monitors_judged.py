@@ -99,7 +99,12 @@ def test_others_see_the_same_log_if_cosigners_and_a_monitor_say_so() -> None:
             Status.INDETERMINATE,
             Reason.NOT_VOUCHED,
         ),
-        (signed(replace(OURS, events=len(EVENTS) - 1)), Status.INDETERMINATE, Reason.NOT_VOUCHED),
+        (
+            signed(replace(OURS, events=len(EVENTS) - 1, head=EVENTS[-2].chain_hash)),
+            Status.INDETERMINATE,
+            Reason.NOT_VOUCHED,
+        ),
+        (signed(replace(OURS, events=len(EVENTS) - 1)), Status.INVALID, Reason.MONITOR_CONTRADICTS),
         (signed(replace(OURS, events=len(EVENTS) + 1)), Status.INDETERMINATE, Reason.NOT_VOUCHED),
         (signed(replace(OURS, time=TIME + 7200)), Status.INDETERMINATE, Reason.AFTER_VALIDATION_TIME),
         (
@@ -166,6 +171,25 @@ def test_no_other_spelling_of_the_name_is_the_log(origin: str) -> None:
     assert {each.reason for each in report.evidence if each.evidence == "ledger"} == {
         Reason.CHECKPOINT_UNSIGNED
     }
+
+
+def test_statements_of_two_histories_disagree_about_what_is_shown() -> None:
+    """Beside a statement that fits, an older one about another history of the stream said nothing."""
+    history, second = EVENTS[:-2], MonitorSigner("second.example", bytes(range(2, 34)))
+    honest = replace(OURS, events=len(history), head=history[-1].chain_hash)
+    trust = trusting(VKEY, second.verifier().vkey(), REQUIRED)
+    export, proof = EXPORTED, PROOF.text().encode()
+    agree = foja.verify(export, trust, AT, proofs=[proof, signed(), signed(honest, second)])
+    assert agree.verdict is Verdict.TOTAL_PASSED
+    other = signed(replace(honest, head=bytes(32)), second)
+    for proofs in ([proof, signed(), other], [proof, other, signed()]):
+        assert foja.verify(export, trust, AT, proofs=proofs).verdict is Verdict.TOTAL_FAILED
+    shown = SCENE.document_events(sha256(TEXT).digest())
+    events, bundle = stream("document", ENTITY, shown), SCENE.bundle(TEXT, shown)
+    head = signed(replace(OURS, entity_id=ENTITY, events=len(events), head=events[-1].chain_hash))
+    older = signed(replace(OURS, entity_id=ENTITY, events=1, head=bytes(32)), second)
+    verdicts = [foja.verify(bundle, trust, AT, proofs=each).verdict for each in ([head], [head, older])]
+    assert verdicts == [Verdict.TOTAL_PASSED, Verdict.TOTAL_FAILED]
 
 
 def test_a_statement_alone_proves_nothing() -> None:

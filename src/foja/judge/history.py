@@ -39,7 +39,7 @@ from foja.judge.inclusion import (
     refusal,
     unsigned,
 )
-from foja.judge.others.monitors import alone, beside, judge_others
+from foja.judge.others.monitors import Marks, alone, beside, judge_others
 from foja.judge.trust import Trust
 from foja.proofs.contents import Contents
 from foja.proofs.finding import Finding, Reason, ShownEvent, Status
@@ -164,9 +164,10 @@ def check_history(
     if it is not one of Foja. Without `at` the times of others are not compared.
     """
     summary: HistorySummary | None = None
+    marks = Marks(statements)
     refused = [*map(alone, statements)]
     try:
-        summary = _read(history.split(chunks), domain)
+        summary = _read(history.split(chunks), domain, marks)
         if proof is None:
             detail = f"{summary.events} events without a gap; no proof shows that they are in a log"
             found = Finding(EVIDENCE, Status.PENDING, Reason.NO_CHECKPOINT, detail, history=summary.ends)
@@ -184,7 +185,7 @@ def check_history(
     found = replace(_finding(what, inclusion, notices), history=summary.ends)
     found = replace(found, contents=as_of(summary.contents, inclusion))
     heads = {summary.entity_id: (summary.events, summary.head_in(inclusion))}
-    found, *monitors = judge_others(found, [inclusion], heads, statements, trust, at)
+    found, *monitors = judge_others(found, [inclusion], heads, statements, trust, at, marks)
     but = f"but {len(summary.withheld)} bodies are withheld: no event records that they were erased"
     return beside(found.weakened(Reason.BODY_ERASED, but) if summary.withheld else found, monitors)
 
@@ -206,7 +207,7 @@ def as_of(contents: Contents, inclusion: Inclusion) -> Contents:
     return replace(contents, size=inclusion.checkpoint.size if inclusion.signer else None)
 
 
-def _read(lines: Iterator[bytes], domain: str | None) -> HistorySummary:
+def _read(lines: Iterator[bytes], domain: str | None, marks: Marks) -> HistorySummary:
     first = next(lines, b"")
     if _BARE.match(first):
         domains, entity_id, lines = [domain] if domain else [*KINDS], _entity_id(first), chain([first], lines)
@@ -219,7 +220,8 @@ def _read(lines: Iterator[bytes], domain: str | None) -> HistorySummary:
     heads, kinds, count = {each: genesis(each, entity_id) for each in domains}, set[str](), 0
     erased, recorded, others = set[int](), set[int | None](), len(domains) > 1
     ends, contents = list[Excerpt](), ContentsReader()
-    for event in history.decode(domains[0], entity_id, lines):
+    decoded = history.decode(domains[0], entity_id, lines)
+    for event in decoded if others else marks.passing(decoded):  # a hash is that of one domain
         ends[1:] = [event]
         contents.take(event)
         heads = {each: event.hash_after(head) for each, head in heads.items()} if others else heads

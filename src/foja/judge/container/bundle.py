@@ -24,7 +24,7 @@ from foja.judge.detached import Detached
 from foja.judge.existence import Proven
 from foja.judge.history import as_of
 from foja.judge.inclusion import ORDER_ONLY, Inclusion, log_item, refusal, unsigned
-from foja.judge.others.monitors import alone, judge_others
+from foja.judge.others.monitors import Marks, alone, judge_others
 from foja.judge.proof import ProofRequest, check_proof
 from foja.judge.report import Report, Revoked, Subject
 from foja.judge.trust import Trust
@@ -118,10 +118,11 @@ def _ledger(
     The findings about statements of monitors follow the one about the history.
     """
     container, trust = files.container, question.trust
+    marks = Marks(question.statements)
     try:
-        recorded = read_history(container, manifest)
+        recorded = read_history(container, manifest, marks)
         check_agreement(manifest, recorded)
-        contents = check_source(container, manifest, recorded.history)
+        contents = check_source(container, manifest, recorded.history, marks)
         check_name(manifest, recorded.history)
         inclusion = find_stream_inclusion(container, manifest.stream, names.LOG_PROOF, trust)
         _check_named(manifest, inclusion)
@@ -139,7 +140,8 @@ def _ledger(
     streams = [manifest.stream, *([manifest.source] if manifest.source else [])]
     heads = {each.entity_id: (each.events, each.head) for each in streams}
     inclusions = (inclusion, source)
-    return judge_others(found, inclusions, heads, question.statements, trust, question.at), recorded
+    others = judge_others(found, inclusions, heads, question.statements, trust, question.at, marks)
+    return others, recorded
 
 
 def _shown(recorded: RecordedHistory) -> Iterator[ShownEvent]:

@@ -17,6 +17,7 @@ from foja.documents.model.recorded import RecordedHistory, read_records
 from foja.errors import BadBundle
 from foja.judge.contents import ContentsReader
 from foja.judge.inclusion import Inclusion, find_inclusion
+from foja.judge.others.monitors import Marks
 from foja.judge.trust import Trust
 from foja.proofs.contents import Contents
 from foja.quotation import quoted
@@ -25,13 +26,13 @@ DOMAIN = "document"
 _ERASABLE = "document.added"  # the only body that the database erases
 
 
-def read_history(container: Container, manifest: Manifest) -> RecordedHistory:
+def read_history(container: Container, manifest: Manifest, marks: Marks) -> RecordedHistory:
     """Return the document's history, every body, number and link of it checked, or raise `BadBundle`."""
     if manifest.stream.domain != DOMAIN:
         raise BadBundle(
             "WITNESS_MISMATCH", f"the history is of a {quoted(manifest.stream.domain)}, not of a {DOMAIN}"
         )
-    return read_records(_kept(_events(container, manifest.stream, names.EVENTS)))
+    return read_records(_kept(marks.passing(_events(container, manifest.stream, names.EVENTS))))
 
 
 def _kept(events: Iterable[Excerpt]) -> Iterator[Excerpt]:
@@ -63,7 +64,7 @@ def check_name(manifest: Manifest, history: History) -> None:
         raise BadBundle("NAME_MISMATCH", "the document has another name than the history gives it")
 
 
-def check_source(container: Container, manifest: Manifest, history: History) -> Contents | None:
+def check_source(container: Container, manifest: Manifest, history: History, marks: Marks) -> Contents | None:
     """A transcript is exactly what its stream's events say, or `BadBundle`. Return what they say."""
     named = (history.added or {}).get("transcript_of")
     source = manifest.source
@@ -74,7 +75,7 @@ def check_source(container: Container, manifest: Manifest, history: History) -> 
     if named != document_of(source):
         raise BadBundle("TRANSCRIPT_MISMATCH", "the history names another conversation, or none")
     digest, contents = sha256(), ContentsReader()
-    events = contents.reading(_events(container, source, names.SOURCE_EVENTS))
+    events = contents.reading(marks.passing(_events(container, source, names.SOURCE_EVENTS)))
     for line in transcript(source.domain, source.entity_id, events):
         digest.update(line)
     if digest.digest() != manifest.witness_hash:

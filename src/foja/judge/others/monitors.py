@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
+from foja.core.excerpt import Excerpt
 from foja.core.note import FIRST, number_of, open_note, split_note
 from foja.errors import Refused, Tampered
 from foja.judge.detached import Detached
@@ -27,6 +29,31 @@ _SKEW = timedelta(minutes=5)  # how far the clock of a monitor may be ahead of t
 Heads: TypeAlias = Mapping[UUID, tuple[int, bytes]]  # of each stream: how many events, and the last hash
 
 
+class Marks:
+    """The hashes of those events of a history that statements name, wherever they stand in it."""
+
+    def __init__(self, statements: Sequence[Detached] = ()) -> None:
+        self._wanted = {(each.entity_id, each.events - 1) for each in _parsed(statements)}
+        self._found = dict[tuple[UUID, int], bytes]()
+
+    def passing(self, events: Iterable[Excerpt]) -> Iterator[Excerpt]:
+        """Yield the events as they are, and keep the hashes that are wanted."""
+        for event in events:
+            if (event.entity_id, event.seq) in self._wanted:
+                self._found[event.entity_id, event.seq] = event.chain_hash
+            yield event
+
+    def contradict(self, statement: Statement) -> bool:
+        """Return whether the event that a statement names has another hash here."""
+        return self._found.get((statement.entity_id, statement.events - 1), statement.head) != statement.head
+
+
+def _parsed(statements: Sequence[Detached]) -> Iterator[Statement]:
+    for each in statements:
+        with suppress(Tampered, Refused):
+            yield parse_statement(each.data)
+
+
 class Judged(NamedTuple):
     """What a statement shows, its stream, and whether it names a later event than the last one here."""
 
@@ -42,6 +69,7 @@ def judge_others(
     statements: Sequence[Detached],
     trust: Trust,
     at: datetime | None,
+    marks: Marks | None = None,
 ) -> tuple[Finding, ...]:
     """Return the finding about a history with what others say of its log, and one about each statement.
 
@@ -52,7 +80,7 @@ def judge_others(
     if counted.status is not Status.VERIFIED:
         return (counted, *map(alone, statements))
     agreed = trust.cosigner_policy is not None
-    judged = [_judge(each, inclusions, heads, trust, at) for each in statements]
+    judged = [_judge(each, inclusions, heads, trust, at, marks or Marks()) for each in statements]
     findings = _about_all(judged, heads)
     vouched = any(each.status is Status.VERIFIED for each in findings)
     open_ = [each for each in counted.not_checked if each != OTHERS or not (agreed and vouched)]
@@ -88,6 +116,7 @@ def _judge(
     heads: Heads,
     trust: Trust,
     at: datetime | None,
+    marks: Marks,
 ) -> Judged:
     """Return what one statement shows."""
     try:
@@ -100,7 +129,7 @@ def _judge(
     if found.status is Status.VERIFIED and _is_shown(statement, inclusions, heads):
         events, _ = heads[statement.entity_id]
         continued = statement.events > events
-        found = _compare(found, statement, *heads[statement.entity_id])
+        found = _compare(found, statement, *heads[statement.entity_id], marks)
     elif found.status is Status.VERIFIED:
         found = found.weakened(Reason.NOT_VOUCHED, "but this is another stream or log")
     if found.status is Status.VERIFIED and at is not None and statement.moment > at + _SKEW:
@@ -139,13 +168,14 @@ def _is_shown(statement: Statement, inclusions: Sequence[Inclusion], heads: Head
     return in_log and statement.entity_id in heads
 
 
-def _compare(found: Finding, statement: Statement, events: int, head: bytes) -> Finding:
+def _compare(found: Finding, statement: Statement, events: int, head: bytes, marks: Marks) -> Finding:
     """Return the finding as it is if the statement is about the last event that is shown."""
-    if statement.events != events:
-        return found.weakened(Reason.NOT_VOUCHED, f"but event {events - 1} is the last one here")
-    if statement.head != head:
+    last = statement.events == events
+    if marks.contradict(statement) or (last and statement.head != head):
         detail = f"{found.detail}; that event has another hash here: the log has shown two histories"
         return Finding(EVIDENCE, Status.INVALID, Reason.MONITOR_CONTRADICTS, detail)
+    if not last:
+        return found.weakened(Reason.NOT_VOUCHED, f"but event {events - 1} is the last one here")
     return found
 
 
