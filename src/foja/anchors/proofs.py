@@ -17,7 +17,7 @@ from foja.driver.database import Database
 from foja.errors import CannotProduce
 
 KEPT_BATCHES = 16  # of up to 10,000 digests: 0.8 MB each
-_KEY = re.compile(r"[^\s+]+\+[0-9a-f]{8}\+[^\s:]+")  # the form of the key of a log
+_KEY = re.compile(r"(?!rekor:)[^\s+]+\+[0-9a-f]{8}\+[^\s:]+")  # the form of the key of a log
 
 
 class AnchorProof(NamedTuple):
@@ -84,5 +84,5 @@ class AnchorProofs:
 
 
 def _with_purpose(line: str) -> str:
-    """Return a line of trust that says what it is for; batches store the key of a Rekor log without that."""
+    """Return a line of trust with what it is for; older batches have the key of a Rekor log without that."""
     return f"rekor:{line}" if _KEY.fullmatch(line) else line
