@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
+from html import unescape
 
 import pytest
 
 import foja
+from foja.certificate.page import certificate
 from foja.conversations.model.approvals import decision_id
 from foja.core.bundle import history
 from foja.core.bundle.history import missing_numbers
@@ -18,10 +20,14 @@ from foja.core.canonical import Json
 from foja.core.excerpt import Excerpt
 from foja.judge.contents import ContentsReader
 from foja.judge.render import as_html, as_text
+from foja.judge.render.notices import translate
+from foja.judge.render.statements import section
+from foja.judge.render.translations import LANGUAGES
 from foja.judge.report import Report, Verdict
 from foja.proofs.contents import Completeness, Contents
 from foja.proofs.finding import Reason, Status
 from tests.rules.bundles import CONVERSATION, NOW, Events, Scene
+from tests.rules.pdf_text import pdf_lines
 from tests.rules.streams import stream
 
 SCENE = Scene()
@@ -182,6 +188,29 @@ def test_a_report_says_what_is_complete_and_what_cannot_be() -> None:
     spanish = as_text(report, "es")
     assert "Aprobaciones que caducaron: 7." in spanish
     assert "Lo que nunca se comunicó a quien registra no se puede mostrar." in spanish
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_text_page_and_certificate_say_what_was_recorded(language: str) -> None:
+    """The certificate left out who did what, what is complete, and the remarks about each proof."""
+    long = ("user_message_sent", {"content": "a long message " * 12})
+    report = judged(stream("conversation", CONVERSATION, [*SCRIPT, long]))
+    remark = "judged as of a day: no verified time is earlier"
+    report = replace(report, evidence=(replace(report.evidence[0], remarks=(remark,)),))
+    said = section(report, language)
+    assert said is not None
+    quotes = [quote for each in said.said for quote in each.quotes]
+    assert len(quotes) == 1
+    lines = [said.title, said.lead, *(each.sentence for each in said.said), *quotes]
+    lines += [said.title_complete, *said.complete, translate(remark, language)]
+    page = unescape(re.sub("<[^>]*>", " ", as_html(report, language)))
+    for form in (
+        as_text(report, language),
+        page,
+        " ".join(pdf_lines(certificate(report, language=language))),
+    ):
+        words = " ".join(form.split())
+        assert [each for each in lines if " ".join(each.split()) not in words] == []
 
 
 def test_a_protected_conversation_says_the_same() -> None:

@@ -14,7 +14,7 @@ from foja.monitor.signer import own_signer, vouch
 from foja.monitor.source import Folder
 from foja.monitor.state import State, read_state, write_state
 from foja.monitor.streams import Finding
-from foja.proofs.statement import parse_statement
+from foja.proofs.monitor_statement import parse_monitor_statement
 from tests.rules.stream_logs import KEY, Leaf, checkpoint, digest, leaves, publish, restarted
 
 LOG = KEY.name
@@ -188,7 +188,7 @@ async def test_a_monitor_vouches_for_what_it_saw_and_for_nothing_of_a_log_that_f
     await scene.poll()
     signer = own_signer(tmp_path / "home", "monitor.example")
     assert own_signer(tmp_path / "home").verifier() == signer.verifier()
-    statement = parse_statement(vouch(scene.state(), UUID(int=1), signer).encode())
+    statement = parse_monitor_statement(vouch(scene.state(), UUID(int=1), signer).encode())
     assert (statement.events, statement.head) == (3, digest((1, 2, "")))
     assert (statement.checkpoint, statement.time) == (checkpoint(LOG, first), scene.time)
     with pytest.raises(NotCovered):

@@ -17,7 +17,7 @@ from foja.monitor.received import read_received
 from foja.monitor.signer import vouch
 from foja.monitor.source import Folder
 from foja.monitor.state import MAX_FINDINGS, State, read_state, write_state
-from foja.proofs.statement import MonitorSigner
+from foja.proofs.monitor_statement import MonitorSigner
 from foja.remote.online import NotPublic
 from tests.rules.bundles import TEXT
 from tests.rules.bundles import Scene as Bundles

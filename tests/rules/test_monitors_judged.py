@@ -27,7 +27,7 @@ from foja.monitor.source import Folder
 from foja.monitor.state import State
 from foja.proofs.cosignature import CosignerSigner
 from foja.proofs.finding import Finding, Reason, Status
-from foja.proofs.statement import MonitorSigner, Statement, parse_statement
+from foja.proofs.monitor_statement import MonitorSigner, MonitorStatement, parse_monitor_statement
 from tests.rules.bundles import ENTITY, TEXT
 from tests.rules.stream_logs import checkpoint, publish
 from tests.rules.streams import stream
@@ -49,12 +49,12 @@ from tests.rules.test_cosigners_judged import (
 MONITOR = MonitorSigner("monitor.example", bytes(range(1, 33)))
 VKEY = MONITOR.verifier().vkey()
 REQUIRED = '{"form": "foja/policy/v1", "required": ["monitor"]}'
-OURS = Statement(
+OURS = MonitorStatement(
     Checkpoint("log.example", 9, bytes(32)), EVENTS[-1].entity_id, len(EVENTS), EVENTS[-1].chain_hash, TIME
 )
 
 
-def signed(statement: Statement = OURS, by: Signer = MONITOR) -> bytes:
+def signed(statement: MonitorStatement = OURS, by: Signer = MONITOR) -> bytes:
     return by.sign(statement.text()).encode()
 
 
@@ -257,7 +257,7 @@ def test_a_restart_is_named_as_such_unless_others_or_the_reader_vouch_for_it(
 
 
 def test_statements_and_trust_are_read_as_they_were_written() -> None:
-    assert parse_statement(signed()) == OURS
+    assert parse_monitor_statement(signed()) == OURS
     trust = read([VKEY, "restart: log.example/2/7-ab", "restart:log.example/2/7-ab"])
     assert (trust.monitors, trust.restarts) == ((MONITOR.verifier(),), ("log.example/2/7-ab",))
     assert trust.logs == trust.cosigners == ()

@@ -14,13 +14,13 @@ from fpdf.enums import XPos, YPos
 
 from foja.certificate.font import NAME, font_bytes, replace_missing
 from foja.judge.render.headline import CAUTION, FAILED, PASSED, UNDECIDED, headline
-from foja.judge.render.notices import translate
-from foja.judge.render.text import facts
+from foja.judge.render.statements import Section, section
 from foja.judge.render.timeline import timeline
-from foja.judge.render.translations import STATUSES, index_of, text
-from foja.judge.render.words import say_fingerprint, say_item, say_limit, say_source, title
+from foja.judge.render.translations import index_of, text
+from foja.judge.render.view import FindingView, facts, view_finding
+from foja.judge.render.words import say_fingerprint, say_item
 from foja.judge.report import Report
-from foja.proofs.finding import Finding, Status
+from foja.proofs.finding import Status
 
 PRODUCER = "Foja, with fpdf2"
 MARGIN, WIDTH, QR_SIZE, LABELS, INDENT = 20, 170, 30, 38, 7
@@ -40,6 +40,7 @@ def certificate(report: Report, bundle: BundleInfo | None = None, *, language: s
     """Return the certificate as a PDF/A-3: the same bytes for the same report."""
     page = _Page(language)
     page.add_headline(report)
+    page.add_events(section(report, language))
     page.add_document(report)
     page.add_rests_on(report)
     page.add_timeline(report)
@@ -53,7 +54,8 @@ class _Page:
     """A page that is written from top to bottom."""
 
     def __init__(self, language: str) -> None:
-        self.language, self.at = language, index_of(language)
+        index_of(language)  # refuses one that there is not
+        self.language = language
         self.pdf = FPDF(format="A4", enforce_compliance="PDF/A-3B")
         self.pdf.set_margin(MARGIN)
         self.pdf.set_auto_page_break(True, MARGIN)
@@ -78,9 +80,26 @@ class _Page:
             self.pdf.rect(MARGIN, top, 1.6, self.pdf.get_y() - top - 1, style="F")
         self._line(self._text("notice"), 9, GREY)
 
+    def add_events(self, found: Section | None) -> None:
+        """Write what the events say, and what of their history is complete."""
+        if found is None:
+            return
+        self._heading(found.title)
+        self._line(found.lead, 9, GREY)
+        for place, said in enumerate(found.said):
+            if place == found.gap_after:
+                self._line(f"… {found.gap}", 9, GREY)
+            self._line(f"· {said.sentence}", 9)
+            for each in said.quotes:
+                self._quotation(each)
+        if found.complete:
+            self._heading(found.title_complete)
+            for line in found.complete:
+                self._line(f"· {line}", 9)
+
     def add_document(self, report: Report) -> None:
         """Write what was judged, with the digest as a QR code and in one line, so that it can be copied."""
-        self._heading("document")
+        self._heading(self._text("document"))
         top, digest = self.pdf.get_y(), report.subject.sha256
         beside = WIDTH - QR_SIZE - 4 if digest else WIDTH
         if digest:
@@ -99,7 +118,7 @@ class _Page:
 
     def add_rests_on(self, report: Report) -> None:
         """List the roots, keys and blocks that the result rests on."""
-        self._heading("rests_on")
+        self._heading(self._text("rests_on"))
         for item in report.rests_on:
             self._line(say_item(replace(item, fingerprint=None), self.language), 9)
             self._line(say_fingerprint(item, self.language), 9, GREY)
@@ -108,31 +127,37 @@ class _Page:
 
     def add_timeline(self, report: Report) -> None:
         """List when things happened."""
-        self._heading("timeline")
+        self._heading(self._text("timeline"))
         for each in timeline(report, self.language):
             self._row(
                 each.time, f"{each.what} – {each.source}" if each.source else each.what, labels=66, size=9
             )
 
     def add_evidence(self, report: Report) -> None:
-        """List what was checked."""
-        self._heading("evidence")
-        for each in report.evidence:
-            self._line(f"· {self._sentence(each)}", 9)
+        """List what was checked: each result with its sentences and remarks."""
+        self._heading(self._text("evidence"))
+        for finding in report.evidence:
+            view = view_finding(finding, self.language)
+            self._line(f"· {_result(view)}", 9)
+            lines = [view.by(self.language)] if view.time else []
+            lines += [view.sentence] if view.sentence else []
+            lines += [f"{self._text('technical')}: {view.detail}"] if view.detail else []
+            lines += [f"{self._text('remark')}: {each}" for each in view.remarks]
+            for line in lines:
+                self._line(line, 9, GREY, indent=4)
 
     def add_not_checked(self, report: Report) -> None:
         """List what was not checked, each notice once; undecided evidence is not checked either."""
-        self._heading("not_checked")
-        decided = (Status.VERIFIED, Status.INVALID)
-        lines = [self._sentence(each) for each in report.evidence if each.status not in decided]
-        notices = dict.fromkeys(notice for each in report.evidence for notice in each.not_checked)
-        lines += [translate(notice, self.language) for notice in notices]
+        self._heading(self._text("not_checked"))
+        views = [(each.status, view_finding(each, self.language)) for each in report.evidence]
+        lines = [_result(view) for status, view in views if status not in (Status.VERIFIED, Status.INVALID)]
+        lines += dict.fromkeys(notice for _, view in views for notice in view.not_checked)
         for line in lines or [self._text("all_checked")]:
             self._line(f"· {line}", 9)
 
     def add_instructions(self, report: Report, bundle: BundleInfo | None) -> None:
         """Write how to check the evidence independently."""
-        self._heading("check")
+        self._heading(self._text("check"))
         stamps = [each.name or "" for each in report.evidence if each.evidence == "tsa"]
         in_a_batch = any(name.endswith(".ers") for name in stamps)
         for step in ("step_digest", "step_verify", "step_other_batch" if in_a_batch else "step_other"):
@@ -159,20 +184,11 @@ class _Page:
         )
         return bytes(self.pdf.output())
 
-    def _sentence(self, finding: Finding) -> str:
-        sentence = f"{title(finding, self.language)}: {STATUSES[finding.status][self.at]}"
-        if finding.reason:
-            sentence += f" ({finding.reason})"
-        if finding.no_later_than:
-            time, source = say_limit(finding, self.language), say_source(finding, self.language)
-            sentence += f"; {text('by', self.language, time=time, source=source)}"
-        return sentence
-
-    def _heading(self, name: str) -> None:
+    def _heading(self, words: str) -> None:
         self.pdf.ln(3.5)
         if self.pdf.will_page_break(20):
             self.pdf.add_page()
-        self._line(self._text(name), 12)
+        self._line(words, 12)
         self.pdf.set_draw_color(200)
         self.pdf.line(MARGIN, self.pdf.get_y(), MARGIN + WIDTH, self.pdf.get_y())
         self.pdf.ln(1.5)
@@ -189,6 +205,14 @@ class _Page:
         self.pdf.set_y(top)
         self._line(value, size, indent=labels, width=width)
         self.pdf.set_y(max(end, self.pdf.get_y()))
+
+    def _quotation(self, words: str) -> None:
+        """Write words of others beside a bar, also where they need more than one line."""
+        top, page = self.pdf.get_y(), self.pdf.page
+        self._line(words, 9, GREY, indent=INDENT)
+        self.pdf.set_fill_color(*GREY)
+        if self.pdf.page == page:
+            self.pdf.rect(MARGIN + INDENT - 3, top, 0.6, self.pdf.get_y() - top - 0.8, style="F")
 
     def _fitting(self, value: str, width: float) -> float:
         """Return the size in which a text fits in one line."""
@@ -212,6 +236,10 @@ class _Page:
 
     def _text(self, name: str) -> str:
         return text(name, self.language)
+
+
+def _result(view: FindingView) -> str:
+    return f"{view.title}: {view.status}{f' ({view.code})' if view.code else ''}"
 
 
 def _metadata(pdf: FPDF, at: datetime) -> str:

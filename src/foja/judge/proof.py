@@ -14,7 +14,7 @@ from foja.judge.existence import SKEWS, Proven, with_time
 from foja.judge.trust import Trust
 from foja.proofs.budget import Budget
 from foja.proofs.finding import Finding, Flaw, Reason, Status
-from foja.proofs.statement import HEADER as STATEMENT
+from foja.proofs.monitor_statement import HEADER as STATEMENT
 
 LEDGER, BLINDING, MONITOR = "ledger", "blinding", "monitor"
 BLINDING_NAME = ".blinding"

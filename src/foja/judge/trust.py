@@ -11,8 +11,8 @@ from foja.core.canonical import Json
 from foja.core.note import Verifier
 from foja.proofs.algorithms import Sunset
 from foja.proofs.cosignature import CosignerKey, Policy
+from foja.proofs.monitor_statement import MonitorKey
 from foja.proofs.ots.network import MAIN, MAINNET_DIFFICULTY
-from foja.proofs.statement import MonitorKey
 
 Growths: TypeAlias = "tuple[tuple[int, str, tuple[bytes, ...]], ...]"
 

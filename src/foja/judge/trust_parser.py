@@ -22,8 +22,8 @@ from foja.errors import NotCanonical, Refused
 from foja.judge.trust import Identity, Trust
 from foja.proofs.algorithms import ETSI, Sunset, parse_sunset
 from foja.proofs.cosignature import CosignerKey, MLDSACosignerKey, Policy, parse_policy
+from foja.proofs.monitor_statement import MonitorKey
 from foja.proofs.ots.network import MINIMUM_DIFFICULTY
-from foja.proofs.statement import MonitorKey
 
 POLICY = "foja/policy/v1"
 MAX_BYTES = 2 << 20

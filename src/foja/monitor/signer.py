@@ -11,7 +11,7 @@ from foja.embedded.keys import signing_seed
 from foja.errors import NotCovered, Refused
 from foja.monitor.state import MAX_FINDINGS, State
 from foja.monitor.streams import Head
-from foja.proofs.statement import MonitorSigner, Statement
+from foja.proofs.monitor_statement import MonitorSigner, MonitorStatement
 
 FOLDER, KEY, NAME = "monitor", "key", "name"
 UNREAD = (
@@ -57,4 +57,6 @@ def vouch(state: State, entity_id: UUID, signer: MonitorSigner) -> str:
     head = Head.decode(row)
     newest = state.logs[max(state.logs)]
     found = newest if newest.frontier.size else state.logs[head.log]
-    return signer.sign(Statement(found.checkpoint, entity_id, head.seq + 1, head.digest, state.time).text())
+    return signer.sign(
+        MonitorStatement(found.checkpoint, entity_id, head.seq + 1, head.digest, state.time).text()
+    )

@@ -17,7 +17,7 @@ from foja.judge.inclusion import OTHERS, Inclusion
 from foja.judge.others.cosigners import count_cosigners
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status, TrustItem
-from foja.proofs.statement import Statement, parse_statement
+from foja.proofs.monitor_statement import MonitorStatement, parse_monitor_statement
 from foja.quotation import quoted
 
 EVIDENCE = "monitor"
@@ -43,7 +43,7 @@ class Marks:
                 self._found[event.entity_id, event.seq] = event.chain_hash
             yield event
 
-    def contradict(self, statement: Statement) -> bool:
+    def contradict(self, statement: MonitorStatement) -> bool:
         """Return whether the event that a statement names has another hash here."""
         return self._found.get((statement.entity_id, statement.events - 1), statement.head) != statement.head
 
@@ -51,7 +51,7 @@ class Marks:
 def _parsed(statements: Sequence[Detached]) -> Iterator[Statement]:
     for each in statements:
         with suppress(Tampered, Refused):
-            yield parse_statement(each.data)
+            yield parse_monitor_statement(each.data)
 
 
 class Judged(NamedTuple):
@@ -120,7 +120,7 @@ def _judge(
 ) -> Judged:
     """Return what one statement shows."""
     try:
-        statement = parse_statement(file.data)
+        statement = parse_monitor_statement(file.data)
         found = _check_signed(file.data.decode(), statement, trust)
     except (Tampered, Refused) as error:
         found = Finding(EVIDENCE, Status.INVALID, Reason.MONITOR_INVALID, str(error))
@@ -137,7 +137,7 @@ def _judge(
     return Judged(replace(found, name=file.name), statement.entity_id, continued)
 
 
-def _check_signed(note: str, statement: Statement, trust: Trust) -> Finding:
+def _check_signed(note: str, statement: MonitorStatement, trust: Trust) -> Finding:
     """Return the finding about who signed, or raise `Tampered`. No log vouches for itself."""
     own = {each.public_key for each in trust.logs}
     keys = [each for each in trust.monitors if each.public_key not in own]
@@ -161,14 +161,14 @@ def _check_signed(note: str, statement: Statement, trust: Trust) -> Finding:
     return Finding(EVIDENCE, Status.VERIFIED, detail=detail, not_checked=(LATER,), rests_on=(item,))
 
 
-def _is_shown(statement: Statement, inclusions: Sequence[Inclusion], heads: Heads) -> bool:
+def _is_shown(statement: MonitorStatement, inclusions: Sequence[Inclusion], heads: Heads) -> bool:
     """Return whether a statement is about a stream and a log of what is judged."""
     names = {(each.signer or "").partition("+")[0] for each in inclusions}
     in_log = any(number_of(name, statement.checkpoint.origin) for name in names)
     return in_log and statement.entity_id in heads
 
 
-def _compare(found: Finding, statement: Statement, events: int, head: bytes, marks: Marks) -> Finding:
+def _compare(found: Finding, statement: MonitorStatement, events: int, head: bytes, marks: Marks) -> Finding:
     """Return the finding as it is if the statement is about the last event that is shown."""
     last = statement.events == events
     if marks.contradict(statement) or (last and statement.head != head):

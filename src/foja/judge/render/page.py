@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from foja.judge.render.headline import headline
-from foja.judge.render.notices import explain, translate
 from foja.judge.render.statements import Section, section
 from foja.judge.render.style import ICONS, STYLE
-from foja.judge.render.text import facts
 from foja.judge.render.timeline import Entry, timeline
-from foja.judge.render.translations import ITEMS, STATUSES, index_of, text
-from foja.judge.render.words import item_name, say_fingerprint, say_limit, say_source, title
-from foja.judge.report import Report, plain
+from foja.judge.render.translations import ITEMS, index_of, text
+from foja.judge.render.view import facts, view_finding
+from foja.judge.render.words import item_name, say_fingerprint
+from foja.judge.report import Report
 from foja.proofs.finding import Finding, TrustItem
 
 _COMMAND = re.compile("`([^`]+)`")
@@ -109,36 +108,27 @@ def _timeline(entries: Iterable[Entry]) -> str:
 
 
 def _finding(finding: Finding, language: str) -> str:
-    sentence, detail = explain(finding, language)
-    status = STATUSES[finding.status][index_of(language)]
-    code = f" <code>{finding.reason}</code>" if finding.reason else ""
-    time = ""
-    if finding.no_later_than:
-        values = {"time": say_limit(finding, language), "source": say_source(finding, language)}
-        time = f'<p class="by">{escape(text("by", language, **values))}</p>'
+    view = view_finding(finding, language)
+    code = f" <code>{view.code}</code>" if view.code else ""
+    time = f'<p class="by">{escape(view.by(language))}</p>' if view.time else ""
+    remarks = "".join(f"<p>{text('remark', language)}: {escape(each)}</p>" for each in view.remarks)
     return (
-        f'<article class="{finding.status.value.lower()}"><header><h3>{escape(title(finding, language))}</h3>'
-        f'<p class="status">{status}{code}</p></header>{time}<p>{escape(sentence)}</p>'
-        f"{_remarks(finding, language)}{_detail(detail, language)}{_not_checked(finding, language)}</article>"
+        f'<article class="{finding.status.value.lower()}"><header><h3>{escape(view.title)}</h3>'
+        f'<p class="status">{view.status}{code}</p></header>{time}<p>{escape(view.sentence)}</p>'
+        f"{remarks}{_detail(view.detail, language)}{_not_checked(view.not_checked, language)}</article>"
     )
 
 
-def _detail(detail: str | None, language: str) -> str:
+def _detail(detail: str, language: str) -> str:
     if not detail:
         return ""
     label, words = text("technical", language), escape(detail)
     return f'<p class="detail">{label}: <span lang="en">{words}</span></p>'
 
 
-def _remarks(finding: Finding, language: str) -> str:
-    notices = (plain(translate(each, language)) or "" for each in finding.remarks)
-    return "".join(f"<p>{text('remark', language)}: {escape(each)}</p>" for each in notices)
-
-
-def _not_checked(finding: Finding, language: str) -> str:
-    if not finding.not_checked:
+def _not_checked(notices: Sequence[str], language: str) -> str:
+    if not notices:
         return ""
-    notices = (plain(translate(each, language)) or "" for each in finding.not_checked)
     items = "".join(f"<li>{escape(each)}</li>" for each in notices)
     return f'<div class="unchecked"><h4>{text("not_checked", language)}</h4><ul>{items}</ul></div>'
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from foja.judge.render.headline import headline, missing_items
 from foja.judge.render.notices import explain, translate
 from foja.judge.render.statements import Section, section
-from foja.judge.render.text import facts
 from foja.judge.render.timeline import timeline
-from foja.judge.render.translations import STATUSES, index_of
-from foja.judge.render.words import say_item, say_limit, say_source, title
+from foja.judge.render.translations import STATUSES, VERDICTS, index_of, text
+from foja.judge.render.words import say_item, say_limit, say_source, say_time, title
 from foja.judge.report import Report, plain
 from foja.proofs.finding import Finding, Status
+from foja.quotation import LONGEST_LINE, quoted
 
 TONES: Final = {"passed": "good", "caution": "warn", "undecided": "info", "failed": "bad"}
 STATUS_TONES: Final = {Status.VERIFIED: "good", Status.INVALID: "bad", Status.PENDING: "warn"}
@@ -35,6 +35,10 @@ class FindingView:
     detail: str
     remarks: Sequence[str]
     not_checked: Sequence[str]
+
+    def by(self, language: str) -> str:
+        """Return which time the evidence proves, and on whose word."""
+        return text("by", language, time=self.time, source=self.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +82,28 @@ def view_report(report: Report, language: str) -> ReportView:
             MomentView(each.at.isoformat(), each.time, each.what, each.source, MARK_TONES.get(each.mark, ""))
             for each in timeline(report, language)
         ],
-        [_view(each, language) for each in report.evidence],
+        [view_finding(each, language) for each in report.evidence],
         section(report, language),
         report.json().decode(),
     )
 
 
-def _view(finding: Finding, language: str) -> FindingView:
+def facts(report: Report, language: str) -> Iterator[tuple[str, str]]:
+    """Yield what was judged, when, and with which result, each with its label."""
+    at = index_of(language)
+    verdict = f"{report.verdict.value} ({VERDICTS[report.verdict][at]})"
+    if report.subject.name:
+        yield text("name", language), quoted(report.subject.name, LONGEST_LINE)
+    if report.subject.sha256:
+        yield text("digest", language), report.subject.sha256.hex()
+    yield text("verdict", language), verdict
+    yield text("judged_at", language), say_time(report.at, language)
+    if report.required is not None:
+        yield text("required", language), ", ".join(report.required) or text("nothing_required", language)
+
+
+def view_finding(finding: Finding, language: str) -> FindingView:
+    """Return one piece of evidence in the words of a language."""
     sentence, detail = explain(finding, language)
     timed = finding.no_later_than is not None
     return FindingView(

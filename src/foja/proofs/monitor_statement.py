@@ -41,7 +41,7 @@ class MonitorSigner(Signer):
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class MonitorStatement:
     """The log at this checkpoint has each number of the stream once, and the last one has this hash."""
 
     checkpoint: Checkpoint
@@ -62,7 +62,7 @@ class Statement:
         return _EPOCH + timedelta(seconds=self.time)
 
 
-def parse_statement(data: bytes) -> Statement:
+def parse_monitor_statement(data: bytes) -> MonitorStatement:
     """Return the statement in a note, or raise `Tampered`; no signature is checked."""
     lines = split_note(data)[0].split("\n", 4)
     found = _LINES.fullmatch(lines[-1]) if len(lines) == 5 and lines[0] == HEADER else None
@@ -70,4 +70,4 @@ def parse_statement(data: bytes) -> Statement:
         raise Tampered(f"this is not a monitor's statement: {HEADER}, a checkpoint, and four more lines")
     entity_id, events, digest, time = found.groups()
     checkpoint = parse_checkpoint("\n".join([*lines[1:4], ""]))
-    return Statement(checkpoint, UUID(entity_id), int(events), bytes.fromhex(digest), int(time))
+    return MonitorStatement(checkpoint, UUID(entity_id), int(events), bytes.fromhex(digest), int(time))
