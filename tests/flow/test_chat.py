@@ -82,20 +82,20 @@ def written(home: Path) -> None:
 
 
 SHOWN = """\
-    0 ana        Where is my parcel?
-                 It is late.
-    1 thinking   Look it up.
-    2 tool       find {"owner": "ana"}
-    4   ↳        {"at": "depot"}
-    3 tool       ask {}
-    5   ↳        failed (no answer)
-    6 void       not needed
-    7 approval   refund {"amount": 5}
-    8   ↳        denied (too much) by eva
-    9 agent      In the depot.
-                 {"n": 1}
+    0 “ana”      “Where is my parcel?
+                 It is late.”
+    1 thinking   “Look it up.”
+    2 tool       “find” “{"owner": "ana"}”
+    4   ↳        “{"at": "depot"}”
+    3 tool       “ask” “{}”
+    5   ↳        failed (“no answer”)
+    6 void       “not needed”
+    7 approval   “refund” “{"amount": 5}”
+    8   ↳        denied (“too much”) by “eva”
+    9 agent      “In the depot.
+                 {"n": 1}”
    10 user       (erased)
-   11 erased     body of event 10 (asked to)
+   11 erased     body of event 10 (“asked to”)
 """
 
 
@@ -130,8 +130,8 @@ def test_the_newest_conversations_are_listed(run: Run) -> None:
     assert [(each["id"], each["events"]) for each in listed] == [(conversations[1], 2), (conversations[0], 1)]
     head, first, second = run("chat").lines
     assert head.split() == ["conversation", "events", "gaps", "last"]
-    assert first.startswith(f"{conversations[1]}       2     0  ana: number 1 and so on")
-    assert second.endswith("…")
+    assert first.startswith(f"{conversations[1]}       2     0  “ana”: “number 1 and so on")
+    assert second.endswith("…”")
 
 
 def test_a_refused_event_is_an_error_of_one_line(run: Run) -> None:
@@ -166,10 +166,10 @@ def test_show_prints_in_reading_order_with_each_result_below_its_request(run: Ru
 def test_show_marks_what_is_still_open(run: Run, home: Path) -> None:
     write(leave_open)
     lines = run("chat", "show", ID).lines
-    assert lines[0] == "    0 tool       slow {}"
-    assert lines[1] == f"    1 approval   send {{}} (waits for a decision until {LATER})"
-    assert lines[2].startswith('    2 reserved   {"tool": "slow"} (until ')
-    assert lines[3] == "    3 result     of stray, without a request: 1"
+    assert lines[0] == "    0 tool       “slow” “{}”"
+    assert lines[1] == f"    1 approval   “send” “{{}}” (waits for a decision until {LATER})"
+    assert lines[2].startswith('    2 reserved   “{"tool": "slow"}” (until ')
+    assert lines[3] == "    3 result     of “stray”, without a request: “1”"
 
 
 def test_a_number_reserved_for_a_result_is_shown_below_its_request(
@@ -184,14 +184,14 @@ def test_a_number_reserved_for_a_result_is_shown_below_its_request(
     shown: list[str] = []
     write(ask)
     assert [line.split(" (until")[0] for line in shown] == [
-        "    0 tool       one {}",
-        '    3   ↳        {"kind": "tool_use_completed", "tool_use_id": "one"}',
-        "    1 tool       two {}",
-        "    4   ↳        denied (not you)",
-        "    2 tool       three {}",
-        '    5   ↳        {"kind": "tool_use_completed", "tool_use_id": "three"}',
+        "    0 tool       “one” “{}”",
+        '    3   ↳        “{"kind": "tool_use_completed", "tool_use_id": "one"}”',
+        "    1 tool       “two” “{}”",
+        "    4   ↳        denied (“not you”)",
+        "    2 tool       “three” “{}”",
+        '    5   ↳        “{"kind": "tool_use_completed", "tool_use_id": "three"}”',
     ]
-    assert run("chat", "show", ID).lines[1] == "    3   ↳        abandoned: nobody answered"
+    assert run("chat", "show", ID).lines[1] == "    3   ↳        “abandoned: nobody answered”"
 
 
 def test_texts_cannot_control_the_terminal(run: Run, home: Path) -> None:
@@ -218,7 +218,7 @@ def test_follow_prints_a_line_for_each_event_to_a_pipe(
         await slots.fill(0, "thinking", {"content": "filled"})
 
     write(continue_writing)
-    awaited, seen = {"user       next", "thinking   filled"}, set[str]()
+    awaited, seen = {"user       “next”", "thinking   “filled”"}, set[str]()
     while not awaited <= seen:  # the open slot may be printed too
         seen.add(process.line().split(None, 1)[1].strip())
     ended = process.end(number)

@@ -38,7 +38,7 @@ def test_a_terminal_shows_colours_and_a_spinner_while_a_tool_runs(
     write(append_every_kind)
     shown = screen("chat", "show", ID)
     shown.wait_for("body of event 10")
-    assert "\x1b[1;36mana" in shown.raw
+    assert "\x1b[1;36m“ana”" in shown.raw
     assert shown.end(signal.SIGCONT) == 0
     terminal = screen("chat", "follow", ID)
     terminal.wait_for("following; Ctrl-C ends")
@@ -51,13 +51,13 @@ def test_a_terminal_shows_colours_and_a_spinner_while_a_tool_runs(
         await conversation.append("agent_message_sent", {"content": "Done."})
 
     write(use_a_tool)
-    terminal.wait_for("slow {}")
+    terminal.wait_for("“slow” “{}”")
     for frame in "⠋⠹⠼":
         terminal.wait_for(frame)
     write(return_result)
-    terminal.wait_for("14 agent      Done.")
+    terminal.wait_for("14 agent      “Done.”")
     assert terminal.end(signal.SIGINT) == 130
-    slow = ["   12 tool       slow {}", "   13   ↳        at last", "   14 agent      Done."]
+    slow = ["   12 tool       “slow” “{}”", "   13   ↳        “at last”", "   14 agent      “Done.”"]
     assert terminal.rows == [*SHOWN.splitlines(), *slow]
     assert "\x1b[?25h" in terminal.raw  # the cursor is visible again
 
@@ -72,15 +72,15 @@ def test_text_streams_in_from_another_process(home: Path, screen: Callable[..., 
             [("It is ", "It is"), ("on its ", "It is on its"), ("way", "on its way")]
         ):
             await conversation.emit("message_chunk", {"text": piece}, turn="t", block_index=0, event_index=n)
-            await asyncio.to_thread(terminal.wait_for, f"agent      {seen}" if n < 2 else seen)
+            await asyncio.to_thread(terminal.wait_for, f"agent      “{seen}" if n < 2 else seen)
         await conversation.append(
             "agent_message_sent", {"content": "It is on its way.", "turn": "t", "block_index": 0}
         )
 
     write(stream_answer)
-    terminal.wait_for("1 agent      It is on its way.")
+    terminal.wait_for("1 agent      “It is on its way.”")
     assert terminal.end(signal.SIGTERM) == 143
-    assert terminal.rows == ["    0 ana        Well?", "    1 agent      It is on its way."]
+    assert terminal.rows == ["    0 “ana”      “Well?”", "    1 agent      “It is on its way.”"]
 
 
 def chunk(n: int, text: str, kind: str = "message_chunk") -> dict[str, Any]:
@@ -115,7 +115,7 @@ def test_chunks_are_redrawn_until_the_message_is_final() -> None:
     assert "no events yet" in draw(screen)
     screen.add([envelope(0, "user_message_sent", content="hi"), chunk(0, "Hel")])
     assert final_numbers(screen) == [0]
-    assert "agent      Hel\n" in "\n".join(line.rstrip() for line in draw(screen).splitlines()) + "\n"
+    assert "agent      “Hel”\n" in "\n".join(line.rstrip() for line in draw(screen).splitlines()) + "\n"
     screen.add([chunk(1, "lo")])
     assert "Hello" in draw(screen)
     assert final_numbers(screen) == []

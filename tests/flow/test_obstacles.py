@@ -56,7 +56,7 @@ async def test_a_halted_log_is_named(app: App, admin: Admin) -> None:
     document = await requested(app, executor.TYPE, timestamps.TYPE)
     admin.execute("update foja.log set halted = 'leaves are missing'")
     told = await app.documents.explain(document)
-    assert "the log is halted (leaves are missing)" in told
+    assert "the log is halted (“leaves are missing”)" in told
     assert "foja log restart" in told
 
 
@@ -69,7 +69,7 @@ async def test_the_last_error_is_said(app: App, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(type(app.objects), "put_many", fail)
     await app.work(until_idle=True, only=[artifacts.BUILD])
-    assert f"The last error of its job: {FULL}" in await app.documents.explain(document)
+    assert f"The last error of its job: “{FULL}”" in await app.documents.explain(document)
     [job] = await app.jobs.list(job_type=artifacts.BUILD)
     assert (job.tries, job.last_error) == (0, FULL)
 

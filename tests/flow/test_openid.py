@@ -117,7 +117,7 @@ async def check_login(browser: httpx.AsyncClient, app: App, database_url: str) -
     written = await browser.post(LIST, json=message(), headers=origin(browser))
     assert written.json()["event"]["actor"] == "user:ana@example.org"
     page = await browser.get(f"/conversations/{written.json()['id']}")
-    assert "<bdi>Ana Ruiz</bdi> <small>user:ana@example.org</small>" in page.text
+    assert "<bdi>“Ana Ruiz”</bdi> <small>“user:ana@example.org”</small>" in page.text
     assert (await browser.get(back)).status_code in (401, 403)  # a code is used once
     check_recorded(database_url)
     other = await browser.get("/login/start")

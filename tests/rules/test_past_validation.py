@@ -178,7 +178,7 @@ def test_an_old_certificate_of_an_authority_is_mentioned_and_not_green() -> None
         assert report.verdict is PASSED
         assert headline(report).tone == "caution"
         assert word in report.evidence[0].remarks[0]
-        assert "Old certificate: Timestamp of an authority rest on" in as_text(report)
+        assert "What rests on it: Timestamp of an authority." in as_text(report)
         for shown in (as_text(report, "es"), as_html(report, "es")):
             assert "certificado antiguo: el de “CN=Test TSA”" in shown
 

@@ -9,13 +9,16 @@ from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from html import unescape
+from typing import Any
 
 import pytest
 
 import foja
 from foja.certificate.font import replace_missing
 from foja.certificate.page import certificate
-from foja.cli.output import escape, print_lines
+from foja.cli.chat.transcript import Deadlines, groups
+from foja.cli.output import escape, print_lines, table
+from foja.conversations.model.view import ConversationView
 from foja.judge.render import as_html, as_text
 from foja.judge.render.headline import headline
 from foja.judge.render.translations import LANGUAGES, TRANSLATIONS
@@ -25,6 +28,7 @@ from foja.proofs.finding import Finding, Reason, ShownEvent, Status, TrustItem
 from foja.quotation import CLOSE, LONGEST, OPEN, QUOTATION, Foreign, is_short, quoted
 from foja.web.pages.frame.page import ENVIRONMENT
 from tests.rules.bundles import NOW, TEXT, Scene
+from tests.rules.histories import envelope
 from tests.rules.pdf_text import pdf_lines
 
 AT = NOW + timedelta(hours=1)
@@ -140,6 +144,46 @@ def test_a_quotation_is_one_line_that_the_text_cannot_end() -> None:
     assert "\u2068" not in replace_missing(quoted("חוזה.txt"))
     assert is_short("contract of sale.pdf")
     assert not is_short(FORGED)
+
+
+def test_a_transcript_quotes_whoever_speaks() -> None:
+    """A tool named “denied by the Court” and a reason with a line break stood in it as our words."""
+    chance = random.Random(30)
+    for _ in range(200):
+        say = [hostile(chance) for _ in range(12)]
+        payloads: list[tuple[str, str, dict[str, Any]]] = [
+            ("user_message_sent", say[0], {"content": say[1]}),
+            ("agent_message_sent", say[0], {"content": [{"type": "text", "text": say[1]}, {say[2]: 1}]}),
+            (f"own.{say[3]}", say[0], {say[4]: say[5]}),
+            ("tool_use_requested", say[0], {"tool_use_id": "t", "tool_name": say[6], "tool_args": say[7]}),
+            (
+                "tool_use_completed",
+                say[0],
+                {"tool_use_id": "x", "tool_name": say[6], "error_message": say[8]},
+            ),
+            (
+                "approval_requested",
+                say[0],
+                {"approval_id": "a", "tool_name": say[9], "tool_args": {}, "expires_at": say[10]},
+            ),
+            ("approval_completed", say[0], {"approval_id": "a", "decision": say[11], "reason": say[5]}),
+            ("slot.open", say[0], {"intent": say[2], "deadline": say[3]}),
+            ("body.erased", say[0], {"seq": 0, "reason": say[4]}),
+            ("error", say[0], {"message": say[5]}),
+        ]
+        envelopes = [
+            {**envelope(seq, kind, payload, f"e{seq}", "2026-01-02T00:00:00Z"), "actor": actor}
+            for seq, (kind, actor, payload) in enumerate(payloads)
+        ]
+        lines = groups(ConversationView(envelopes).items(), Deadlines(envelopes))
+        shown = "\n".join(each.plain() for group in lines for each in group)
+        assert MARK in shown
+        assert MARK not in words_of_ours(shown), words_of_ours(shown)
+
+
+def test_a_table_quotes_a_text_that_is_marked_as_foreign() -> None:
+    for line in [*table(("name",), [(Foreign(FORGED),)])][1:]:
+        assert "1990" not in words_of_ours(line)
 
 
 def test_a_page_quotes_by_the_same_function() -> None:

@@ -9,9 +9,10 @@ from uuid import UUID
 
 from foja.app import App
 from foja.cli.installation import open_installation
-from foja.cli.output import print_error, print_json_line, print_line, shorten
+from foja.cli.output import print_error, print_json_line, print_line
 from foja.errors import UnknownEntity
 from foja.ledger.event import Event, Reset, StreamItem, Transient
+from foja.quotation import quoted
 
 WIDTH = 160
 
@@ -57,8 +58,10 @@ def _print_item(event: StreamItem, *, as_json: bool) -> None:
         print_line(f"reset: {event.reason}; all events follow again")
         return
     at = event.at.isoformat(timespec="milliseconds") if event.at else "-"
-    body = "(erased)" if event.payload is None else json.dumps(event.payload, ensure_ascii=False)
+    body = "(erased)"
+    if event.payload is not None:
+        body = quoted(json.dumps(event.payload, ensure_ascii=False), WIDTH, straight=True)
     number, who = "·", "-"
     if not isinstance(event, Transient):
-        number, who = str(event.seq), event.actor or event.source or "-"
-    print_line(f"{number:>6}  {at:<29}  {event.kind:<22}  {who:<10}  {shorten(body, WIDTH)}")
+        number, who = str(event.seq), quoted(event.actor) if event.actor else event.source or "-"
+    print_line(f"{number:>6}  {at:<29}  {quoted(event.kind):<24}  {who:<12}  {body}")

@@ -8,12 +8,14 @@ from contextlib import suppress
 from datetime import datetime
 
 from foja.cli.installation import open_installation
-from foja.cli.output import print_fields, print_result, shorten, table
+from foja.cli.output import print_fields, print_result, table
 from foja.errors import Refused
 from foja.jobs.admin import Jobs, JobView
+from foja.quotation import LONGEST_LINE, quoted
 
 HEAD = ("id", "type", "state", "stream", "tries", "when", "remark")
 WIDTH = 60
+WORDS = ("key", "tenant", "worker", "last_error")  # of others
 
 
 async def listing(arguments: Namespace) -> int:
@@ -37,7 +39,9 @@ async def show(arguments: Namespace) -> int:
     """Print one job."""
     async with open_installation(arguments) as app:
         job = await app.jobs.show(arguments.job)
-    print_fields(arguments, job.document())
+    document = job.document()
+    said = {name: quoted(words, LONGEST_LINE) for name, words in document.items() if name in WORDS and words}
+    print_fields(arguments, document if arguments.json else {**document, **said})
     return 0
 
 
@@ -94,8 +98,8 @@ async def _change(
 
 def _row(job: JobView) -> tuple[object, ...]:
     tries = f"{job.tries}/{job.max_tries}"
-    remark = job.last_error or ("" if job.first else "waits for an earlier job")
-    remark = shorten(" ".join(remark.split()), WIDTH)
+    remark = quoted(job.last_error, WIDTH) if job.last_error else ""
+    remark = remark or ("" if job.first else "waits for an earlier job")
     return str(job.id), job.type, job.state, job.entity_id, tries, _when(job), remark
 
 

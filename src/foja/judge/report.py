@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -91,6 +91,18 @@ class Report:
     def contents(self) -> Contents | None:
         """What the events say that were judged as an event, an export or a conversation."""
         return next((each.contents for each in self.evidence if each.contents), None)
+
+    @property
+    def about_events(self) -> bool:
+        """Whether it is about events themselves, and not about a document that has a history."""
+        judged = {each.evidence for each in self.evidence}
+        return self.contents is not None and judged <= {"ledger", "monitor"}
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The names that the reader's trust gives to actors; the ledger has only the actors."""
+        names = (self.policy or {}).get("names")
+        return {actor: str(name) for actor, name in names.items()} if isinstance(names, dict) else {}
 
     @property
     def event_alone(self) -> Contents | None:

@@ -39,6 +39,7 @@ class Trust:
     rekor_logs: tuple[Verifier, ...] = ()  # Ed25519 keys of Rekor logs of version 2
     cosigners: tuple[CosignerKey, ...] = ()  # who may vouch for the checkpoints of logs
     monitors: tuple[MonitorKey, ...] = ()  # who may vouch for the heads of streams
+    names: tuple[tuple[str, str], ...] = ()  # of actors, as the reader knows them; no proof rests on one
     restarts: tuple[str, ...] = ()  # origins of restarted logs that you accept
     cosigner_policy: Policy | None = None  # how many of them must; None: the report only counts
     signers: tuple[bytes, ...] = ()  # public keys of trusted signers, DER
@@ -81,6 +82,7 @@ class Trust:
             **({"rekor_logs": _sorted(each.vkey() for each in self.rekor_logs)} if self.rekor_logs else {}),
             **({"cosigners": _sorted(each.vkey() for each in self.cosigners)} if self.cosigners else {}),
             **({"monitors": _sorted(each.vkey() for each in self.monitors)} if self.monitors else {}),
+            **({"names": dict(sorted(self.names))} if self.names else {}),
             **({"restarts": _sorted(self.restarts)} if self.restarts else {}),
             **({"cosigner_policy": str(self.cosigner_policy)} if self.cosigner_policy else {}),
             **({"algorithms": _sorted(map(str, self.sunsets))} if self.sunsets else {}),

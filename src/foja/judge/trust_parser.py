@@ -4,11 +4,13 @@ An item is one text or one file's bytes: a DER certificate, a `trusted_root.json
 (docs/verify.md), or lines. A line is a PEM block, the `name+id+key` of the log of a ledger, of a cosigner or
 of a monitor, `rekor:<name+id+key>` of a Rekor log, `restart:<origin>`, `cosigners:2 of 3`, `evm-block:0x…`,
 `evm-chain:137`, `evm-sender:0x…`, `bitcoin-header:<height>:<hex>`,
-`bitcoin-network:<name>:<minimum difficulty>`, `algorithm-until:rsa<3000:2026-01-01`, a `# remark`, or empty.
+`bitcoin-network:<name>:<minimum difficulty>`, `algorithm-until:rsa<3000:2026-01-01`, `name <actor> "<name>"`,
+a `# remark`, or empty.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
@@ -27,6 +29,7 @@ from foja.proofs.ots.network import MINIMUM_DIFFICULTY
 
 POLICY = "foja/policy/v1"
 MAX_BYTES = 2 << 20
+_NAME = re.compile(r'name (\S+) (".*")')
 _BEGIN = re.compile("-----BEGIN ([A-Z0-9 ]+)-----")
 _VKEY = re.compile(r"[^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+")
 _STANDARD = "algorithm-until:ts-119-312"
@@ -44,6 +47,7 @@ def read(items: Iterable[str | bytes], headers: Iterable[tuple[int, bytes]] = ()
         _read_item(found, item)
     _choose_network(found)
     _choose_sunsets(found)
+    _check_names(found)
     policy = _cosigner_policy(found)
     _check_purposes(found)
     lists = {name: tuple(dict.fromkeys(value)) for name, value in found.items() if isinstance(value, list)}
@@ -87,6 +91,14 @@ def _choose_sunsets(found: Found) -> None:
             raise Refused(f"two dates are stated for one algorithm, {chosen[each[:2]]} and {each}; give one")
     standard = ETSI if found.pop("standards", None) else ()
     found["sunsets"] = [*chosen.values(), *(each for each in standard if each[:2] not in chosen)]
+
+
+def _check_names(found: Found) -> None:
+    """Refuse two names for one actor: a report shows one."""
+    chosen: dict[str, str] = {}
+    for actor, name in found.get("names", ()):
+        if chosen.setdefault(actor, name) != name:
+            raise Refused(f"two names are stated for {actor[:80]!a}; give one")
 
 
 def _read_item(found: Found, item: str | bytes) -> None:
@@ -169,7 +181,9 @@ def _add_line(found: Found, line: str) -> None:
     if not line or line.startswith("#"):
         return
     prefix, colon, rest = line.partition(":")
-    if line == _STANDARD:
+    if named := _NAME.fullmatch(line):
+        _add(found, "names", (_text("name", named[1]), _text("name", _from_json(line, named[2]))))
+    elif line == _STANDARD:
         _add(found, "standards", line)
     elif colon and prefix in _LINES:
         name, read_value = _LINES[prefix]
@@ -181,6 +195,19 @@ def _add_line(found: Found, line: str) -> None:
         _add_key(found, line)
     else:
         raise Refused(f"not a trust item: {line[:80]!a}; see docs/verify.md")
+
+
+def _from_json(line: str, text: str) -> Json:
+    try:
+        return parse(text)
+    except NotCanonical:
+        raise Refused(f"{line[:80]!a} cannot be read; see docs/verify.md") from None
+
+
+def name_lines(names: Mapping[str, str]) -> list[str]:
+    """Return names of actors as lines of trust, without those that such a line cannot hold."""
+    lines = [f"name {actor} {json.dumps(name, ensure_ascii=False)}" for actor, name in sorted(names.items())]
+    return [line for line in lines if line.isprintable() and _NAME.fullmatch(line)]
 
 
 def _add_key(found: Found, line: str) -> None:

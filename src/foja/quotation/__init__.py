@@ -54,6 +54,15 @@ def quoted(text: str, longest: int = LONGEST, *, straight: bool = False) -> str:
     return f"{_ISOLATE}{quotation}{_END_ISOLATE}" if turns else quotation
 
 
+def quoted_lines(text: str) -> str:
+    """Return a text from outside as a quotation of several lines, for a place where nothing follows."""
+    if "\n" not in text and _PLAIN.fullmatch(text):
+        return OPEN + text + CLOSE
+    lines = text.replace("\r\n", "\n").split("\n")
+    shown = ("".join(each if each == '"' else _one(each) for each in line) for line in lines)
+    return OPEN + "\n".join(re.sub("'{2,}", "'", _few_marks(line)) for line in shown) + CLOSE
+
+
 def is_short(text: str) -> bool:
     """Return whether a text from outside is a few words, which may stand within a sentence."""
     return len(text) <= _FEW_CHARACTERS and len(text.split()) <= _FEW_WORDS

@@ -16,6 +16,7 @@ from foja.alerts.service import DOWN, AlertView
 from foja.cli.installation import open_installation, read_settings
 from foja.cli.output import print_or_write, print_result, table
 from foja.errors import FojaError, SetupFailed
+from foja.quotation import LONGEST_LINE, quoted
 
 HEAD = ("alert", "severity", "state", "series", "value", "limit", "since")
 HISTORY_HEAD = ("time", "event", "alert", "series", "value", "not delivered to")
@@ -40,7 +41,7 @@ async def history(arguments: Namespace) -> int:
             _time(each["at"]),
             each["event"],
             each["alert"],
-            each["label"],
+            _label(each["label"]),
             each["value"],
             ", ".join(each["undelivered"]),
         )
@@ -67,7 +68,11 @@ async def test(arguments: Namespace) -> int:
             except FojaError as error:
                 outcomes[channel.name] = str(error)
     found = [{"channel": name, "sent": not error, "error": error} for name, error in outcomes.items()]
-    print_result(arguments, found, *(f"{name}: {error or 'sent'}" for name, error in outcomes.items()))
+    print_result(
+        arguments,
+        found,
+        *(f"{name}: {quoted(error, LONGEST_LINE) if error else 'sent'}" for name, error in outcomes.items()),
+    )
     return 1 if any(outcomes.values()) else 0
 
 
@@ -92,11 +97,16 @@ def _rows(view: AlertView) -> Sequence[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for state in view.states:
         word, shown = "firing" if state.fired_at else "pending", alert.shown(state.value)
-        rows.append((alert.name, alert.severity, word, state.label, shown, limit, _time(state.since)))
+        rows.append((alert.name, alert.severity, word, _label(state.label), shown, limit, _time(state.since)))
     if rows:
         return rows
     value = alert.shown(_worst(view)) if view.values else None
     return [(alert.name, alert.severity, view.state, None, value, limit, None)]
+
+
+def _label(label: str | None) -> str | None:
+    """Return what the series of an alert differ in, such as a tenant or a job type, as a quotation."""
+    return quoted(label) if label else None
 
 
 def _worst(view: AlertView) -> float:

@@ -12,6 +12,7 @@ from foja.cli.output import print_result
 from foja.conversations.model.events import CONVERSATION
 from foja.errors import BadPayload
 from foja.ledger.event import new_id
+from foja.quotation import quoted
 
 
 def new(arguments: Namespace) -> int:
@@ -45,8 +46,8 @@ async def decide(arguments: Namespace) -> int:
         )
     found = decision.approval
     body = {"approval_id": found.id, "state": found.state, "reason": found.reason, "mine": decision.mine}
-    by = f" by {found.decided_by}" if found.decided_by else ""
-    print_result(arguments, body, f"approval {found.id} is {found.state}{by}")
+    by = f" by {quoted(found.decided_by)}" if found.decided_by else ""
+    print_result(arguments, body, f"approval {quoted(found.id)} is {found.state}{by}")
     return 0 if decision.mine else 1
 
 

@@ -11,11 +11,12 @@ from contextlib import aclosing
 from foja.cli.chat.transcript import Deadlines, groups, line
 from foja.cli.events import warn_if_empty
 from foja.cli.installation import open_installation
-from foja.cli.output import print_json, print_json_line, print_line, print_lines, print_result, shorten, table
+from foja.cli.output import print_json, print_json_line, print_line, print_lines, print_result, table
 from foja.conversations.model.order import Envelope, HasEnvelope
 from foja.conversations.model.view import ConversationView
 from foja.conversations.service import Conversation
 from foja.errors import UnknownEntity
+from foja.quotation import CLOSE, OPEN
 from foja.tasks import end
 
 PAGE_EVENTS, DEFAULT_SHOWN, WIDTH = 1000, 20, 60
@@ -79,7 +80,15 @@ async def _summary(conversation: Conversation) -> tuple[str, int, int, str]:
     envelopes = [event.envelope() for event in await conversation.events(after=length - 2, limit=1)]
     shown = [line(item, Deadlines(envelopes)) for item in ConversationView(envelopes).items()]
     last = " ".join(f"{each.who}: {each.text}" for each in shown).replace("\n", " ")
-    return str(conversation.id), length, await conversation.gaps(), shorten(last, WIDTH)
+    return str(conversation.id), length, await conversation.gaps(), _shorten(last)
+
+
+def _shorten(text: str) -> str:
+    """Return the beginning of a line; a quotation that is cut ends there."""
+    if len(text) <= WIDTH:
+        return text
+    shown = f"{text[: WIDTH - 1]}…"
+    return shown + CLOSE if shown.rfind(OPEN) > shown.rfind(CLOSE) else shown
 
 
 async def _read_all(conversation: Conversation) -> list[Envelope]:

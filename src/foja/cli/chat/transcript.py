@@ -1,8 +1,10 @@
-"""Render a conversation as lines. Pure: the same items give the same lines."""
+"""Render a conversation as lines. Pure: the same items give the same lines.
+
+Words of others are quotations: only the labels and the states are ours.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -10,13 +12,14 @@ from typing import Any
 
 from foja.conversations.model.pairs import group
 from foja.conversations.model.text import brief, message_text
+from foja.quotation import quoted, quoted_lines
 
 Item = Mapping[str, Any]
 
 NUMBER, WHO = 5, 10
 ARROW = "  ↳"
-# Characters that move the cursor, set a colour or reverse the text direction.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+LONGEST = 640  # characters of a quotation: of JSON that `brief` has shortened, with the count
+DECISIONS = {"approved", "denied", "expired"}
 LABELS = {
     "user_message_sent": "user",
     "agent_message_sent": "agent",
@@ -80,70 +83,83 @@ def groups(items: Sequence[Item], deadlines: Deadlines) -> list[list[Line]]:
 def line(item: Item, deadlines: Deadlines) -> Line:
     """Return the line of one item."""
     kind, seq = str(item.get("kind")), item.get("seq")
-    label = LABELS.get(kind, kind)
-    who = clean(str(item.get("actor") or label)) if kind in MESSAGES else label
+    actor, label = item.get("actor"), LABELS.get(kind) or quoted(kind)
+    who = quoted(str(actor)) if actor and kind in MESSAGES else label
     if item.get("payload") is None:
         return Line(seq, who, "(erased)", "gone")
-    text = clean(" ".join(filter(None, _text_parts(item, kind, deadlines))))
+    text = " ".join(filter(None, _text_parts(item, kind, deadlines)))
     waiting = item.get("state") in ("pending", "requested", "open", "streaming")
     return Line(seq, who, text, _tone(item, kind), waiting)
-
-
-def clean(text: str) -> str:
-    """Return a text with its control characters escaped, so that it cannot control the terminal."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def _text_parts(item: Item, kind: str, deadlines: Deadlines) -> Iterator[str]:
     body, state = item["payload"], item.get("state")
     if kind in ("tool_use_requested", "approval_requested"):
-        yield from (str(body.get("tool_name")), brief(body.get("tool_args")))
+        yield from (quoted(str(body.get("tool_name"))), _json(body.get("tool_args")))
         if state == "requested":
-            yield f"(waits for a decision until {body.get('expires_at')})"
+            yield f"(waits for a decision until {_time(body.get('expires_at'))})"
         elif state == "denied" and kind == "tool_use_requested" and item.get("pair") is None:
             yield "(denied)"
     elif kind == "tool_use_completed":
         yield from _result(body, state)
     elif kind == "approval_completed":
-        yield from (str(body.get("decision")), _in_parentheses(body.get("reason")))
-        yield f"by {item['actor']}" if item.get("actor") else ""
+        decision = str(body.get("decision"))
+        yield from (
+            decision if decision in DECISIONS else quoted(decision),
+            _in_parentheses(body.get("reason")),
+        )
+        yield f"by {quoted(str(item['actor']))}" if item.get("actor") else ""
     elif kind == "slot.open":
         intent, until = body.get("intent"), deadlines.get(item["seq"])
-        yield from ("" if intent is None else brief(intent), f"(until {until}, or longer)" if until else "")
+        yield from ("" if intent is None else _json(intent), f"(until {until}, or longer)" if until else "")
     elif kind == "body.erased":
-        yield from (f"body of event {body.get('seq')}", _in_parentheses(body.get("reason")))
+        yield from (f"body of event {brief(body.get('seq'))}", _in_parentheses(body.get("reason")))
     else:
         yield from _plain_text(item, body)
 
 
 def _plain_text(item: Item, body: Item) -> Iterable[str]:
     if item.get("state") == "streaming":
-        return ["…" if item.get("partial") else "", str(body.get("text"))]
+        return ["…" if item.get("partial") else "", quoted_lines(str(body.get("text")))]
     for field in ("content", "reason", "message"):
         if field in body:
-            return [message_text(body[field])]
-    return [brief(body)]
+            return [quoted_lines(message_text(body[field]))]
+    return [_json(body)]
 
 
 def _result(body: Item, state: object) -> Iterator[str]:
     if state == "unpaired":
-        yield f"of {body.get('tool_name')}, without a request:"
+        yield f"of {quoted(str(body.get('tool_name')))}, without a request:"
     if not body.get("success"):
         yield "denied" if state == "denied" else "failed"
         yield _in_parentheses(body.get("error_message"))
     if body.get("success") or body.get("tool_result") is not None:
-        yield brief(body.get("tool_result"))
+        yield _json(body.get("tool_result"))
+
+
+def _json(value: object) -> str:
+    return quoted(brief(value), LONGEST, straight=True)
+
+
+def _time(moment: object) -> str:
+    """Return a time as it was recorded; any other text is a quotation."""
+    text = str(moment)
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return quoted(text)
+    return text
 
 
 def _local_time(moment: str) -> str:
     try:
         return f"{datetime.fromisoformat(moment).astimezone():%H:%M:%S}"
     except ValueError:
-        return moment
+        return quoted(moment)
 
 
 def _in_parentheses(reason: object) -> str:
-    return f"({reason})" if reason else ""
+    return f"({quoted(str(reason), LONGEST)})" if reason else ""
 
 
 def _tone(item: Item, kind: str) -> str:

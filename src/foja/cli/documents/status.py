@@ -132,7 +132,7 @@ async def _print_list(lists: DocumentLists, arguments: Namespace) -> None:
             "given_up" if each.given_up else each.pipeline,
             _format_time(each.began_at),
             each.id,
-            each.name,
+            quoted(each.name) if each.name else None,
         )
         for each in listed
     ]

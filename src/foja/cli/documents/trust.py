@@ -20,6 +20,7 @@ from foja.cli.output import print_or_write
 from foja.cli.output_files import check_targets
 from foja.core.bundle.names import loose_name, record_names
 from foja.errors import SetupFailed
+from foja.judge.trust_parser import name_lines
 from foja.ledger.cosigners.configuration import read_cosigners
 from foja.settings import Settings
 
@@ -31,7 +32,11 @@ async def trust(arguments: Namespace) -> int:
         if arguments.document is None:
             lines = app.trust
         else:
-            lines = await app.documents.trust(await find_document(app, arguments.document))
+            document = await find_document(app, arguments.document)
+            names = await app.access.names.find(
+                await app.ledger.actors(document), tenant=app.settings.own_tenant
+            )
+            lines = await app.documents.trust(document) + name_lines(names)
         lines += _cosigners(app.settings)
     advice = "give it to readers by another way than the bundle"
     print_or_write(arguments, "trust", trust_text(lines), advice)

@@ -81,7 +81,7 @@ def _read_trust(arguments: Namespace) -> Trust:
 def trust_item(text: str) -> str | bytes:
     """Return the content of a file, or the text itself if it is a key."""
     path = Path(text)
-    if "+" in text or text.startswith(("evm-", "bitcoin-", "cosigners:", "restart:")):
+    if "+" in text or text.startswith(("evm-", "bitcoin-", "cosigners:", "restart:", "name ")):
         return path.read_bytes() if path.is_file() else text
     return path.read_bytes()
 

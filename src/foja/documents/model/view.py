@@ -17,6 +17,7 @@ from foja.documents.model.signatures import SignatureView, view_signatures
 from foja.documents.model.states import EvidenceStatus
 from foja.documents.model.track import TAKEN_BACK
 from foja.proofs.notices import remark
+from foja.quotation import quoted
 
 EVIDENCE_NAMES: Final[Mapping[Evidence, str]] = {
     Evidence.TSA: "the timestamp",
@@ -25,6 +26,7 @@ EVIDENCE_NAMES: Final[Mapping[Evidence, str]] = {
     Evidence.REKOR: "the entry in Rekor",
     Evidence.ARTIFACT: "the artifact",
 }
+LONGEST: Final = 640  # characters of a reason or of an error
 EXECUTOR_JOB: Final = "protect_document_v2"
 _ACTIVE: Final = (
     EvidenceStatus.REQUESTED,
@@ -199,7 +201,7 @@ def _obstructed(each: EvidenceView, name: str, obstacles: Obstacles | None) -> s
         return f"{waiting}: {job} is paused{deadline}; `foja jobs resume {job}` continues it.{_why(each)}"
     if (why := obstacles.held.get(each.evidence)) and each.status is EvidenceStatus.OPEN:
         return (
-            f"{waiting}: no batch is sent now ({why}); attempt {each.attempt} ends by "
+            f"{waiting}: no batch is sent now ({quoted(why, LONGEST)}); attempt {each.attempt} ends by "
             f"{_when(each.deadline)}. `foja anchors` shows its network.{_why(each)}"
         )
     if each.evidence is not Evidence.ARTIFACT or each.status is not EvidenceStatus.OPEN:
@@ -207,7 +209,7 @@ def _obstructed(each: EvidenceView, name: str, obstacles: Obstacles | None) -> s
     if obstacles.halted:
         return (
             f"{waiting}: attempt {each.attempt} cannot go on, because the log is halted "
-            f"({obstacles.halted}); see `foja log restart --help`.{_why(each)}"
+            f"({quoted(obstacles.halted, LONGEST)}); see `foja log restart --help`.{_why(each)}"
         )
     if each.run_at and (obstacles.published_at is None or obstacles.published_at < each.run_at):
         newest = _when(obstacles.published_at) if obstacles.published_at else "not published yet"
@@ -224,9 +226,9 @@ def _details(each: EvidenceView, obstacles: Obstacles | None) -> str:
         return ""
     job = EXECUTOR_JOB if each.status in _DECIDED else JOBS[each.evidence]
     batch, error = obstacles.batches.get(each.evidence), obstacles.errors.get(job)
-    told = f" Its batch waits: {batch}." if batch else ""
+    told = f" Its batch waits: {quoted(batch, LONGEST)}." if batch else ""
     if error and error != obstacles.held.get(each.evidence):
-        told += f" The last error of its job: {error}."
+        told += f" The last error of its job: {quoted(error, LONGEST)}."
     if job in obstacles.unhandled:
         told += f" No worker is running for {job}: start `foja worker`, or call `app.work()`."
     return told
@@ -266,8 +268,7 @@ def _sentence(each: EvidenceView, name: str, document_id: UUID | str | None) -> 
             f"next.{why}"
         )
     if each.status is EvidenceStatus.FAILED and each.failure_code in TAKEN_BACK:
-        reason = f" ({each.reason})" if each.reason else ""
-        return f"But {name} was taken back at {_when(each.since)}{reason}."
+        return f"But {name} was taken back at {_when(each.since)}{_reason(each)}."
     if each.status is EvidenceStatus.FAILED:
         return f"But {name} was not confirmed before that.{why}"
     if each.status is EvidenceStatus.GIVEN_UP:
@@ -281,8 +282,11 @@ def _sentence(each: EvidenceView, name: str, document_id: UUID | str | None) -> 
 def _why(each: EvidenceView) -> str:
     if not each.failure_code:
         return ""
-    reason = f" ({each.reason})" if each.reason else ""
-    return f" The last attempt ended with {each.failure_code}{reason}."
+    return f" The last attempt ended with {each.failure_code}{_reason(each)}."
+
+
+def _reason(each: EvidenceView) -> str:
+    return f" ({quoted(each.reason, LONGEST)})" if each.reason else ""
 
 
 def _when(at: datetime | None) -> str:
@@ -294,9 +298,9 @@ def _line(event: EventLike) -> str:
     if event.kind in JOB_EVIDENCE:
         return f"{EVIDENCE_NAMES[JOB_EVIDENCE[event.kind]]} was requested, attempt {payload.get('attempt')}"
     details = [
-        str(payload[name])
+        quoted(str(payload[name]))
         for name in ("network", "name", "gen_time", "failure_code", "reason", "evidence")
         if payload.get(name)
     ]
-    text = EVENT_TEXTS.get(event.kind, event.kind)
+    text = EVENT_TEXTS.get(event.kind) or quoted(event.kind)
     return f"{text}: {', '.join(details)}" if details else text

@@ -17,6 +17,7 @@ from foja.judge.render.words import (
     say_name,
     say_source,
     say_time,
+    say_times,
     subject,
 )
 from foja.judge.report import Report, Verdict
@@ -107,8 +108,7 @@ def _first(report: Report, language: str) -> str:
     passed = report.verdict is Verdict.TOTAL_PASSED
     earliest = report.earliest
     if earliest is None and not passed:
-        alone = report.contents and {each.evidence for each in report.evidence} == {"ledger"}
-        undecided = "undecided_recorded" if alone else "undecided"
+        undecided = "undecided_recorded" if report.about_events else "undecided"
         return _sentence(undecided, report, language, why=_why(report, language))
     if earliest is None:
         return _timeless(report, language)
@@ -136,7 +136,7 @@ def _wrong(invalid: Sequence[Finding], language: str) -> str:
 
 
 def _fault(finding: Finding, language: str) -> str:
-    sentence = explain(finding, language)[0]
+    sentence = say_times(explain(finding, language)[0], language)
     if finding.reason in WRONG:
         sentence = WRONG[finding.reason][index_of(language)]
     plain = finding.evidence == "container" and bool(sentence)
@@ -148,9 +148,10 @@ def _timeless(report: Report, language: str) -> str:
     if not (last := report.last_event):
         return _sentence("timeless", report, language)
     if event := report.event_alone:
-        said = say_briefly(event, language)
+        said = say_briefly(event, report.names, language)
         return text("event_alone", language, said=said, log=word_of_ledger(report, language)) + "."
-    return _sentence("recorded", report, language, seq=last.seq, log=word_of_ledger(report, language))
+    name = "recorded_events" if report.about_events else "recorded"
+    return _sentence(name, report, language, seq=last.seq, log=word_of_ledger(report, language))
 
 
 def _sentence(name: str, report: Report, language: str, **values: object) -> str:
@@ -158,7 +159,21 @@ def _sentence(name: str, report: Report, language: str, **values: object) -> str
 
 
 def _why(report: Report, language: str) -> str:
-    """Return why the report is undecided: the first of the causes that applies."""
+    """Return why the report is undecided, in a few words."""
+    name, chosen = _undecided(report)
+    return text(name, language, titles=_titles(chosen, language))
+
+
+def _lacks(report: Report, language: str) -> Iterator[str]:
+    """Yield what keeps evidence from being verified that is there."""
+    name, chosen = _undecided(report)
+    if name == "not_verified":
+        lacking = dict.fromkeys(_fault(each, language) for each in chosen)
+        yield from (text("lacks", language, fault=each) for each in [*lacking][:_WRONG_NAMED])
+
+
+def _undecided(report: Report) -> tuple[str, list[Finding]]:
+    """Return the first of the causes that apply why a report is undecided, and the findings of it."""
     open_ones = [each for each in report.evidence if each.status is not Status.VERIFIED]
     # A document without proofs is not evidence, and was not given as evidence.
     open_ones = [each for each in open_ones if (each.evidence, each.reason) != _NO_PROOF]
@@ -167,14 +182,14 @@ def _why(report: Report, language: str) -> str:
     given = {each.evidence for each in report.evidence}
     absent = [Finding(each, Status.ABSENT) for each in report.required or () if each not in given]
     if not [*open_ones, *absent]:
-        return text("no_evidence", language)
+        return "no_evidence", []
     for name, chosen in (
         ("not_trusted", [each for each in open_ones if each.missing]),
         ("not_there", [*absent, *(each for each in open_ones if each.status in _NOT_THERE)]),
         ("not_verified", open_ones),
     ):
         if chosen:
-            return text(name, language, titles=_titles(chosen, language))
+            return name, chosen
     raise AssertionError("unreachable")
 
 
@@ -196,6 +211,7 @@ def _more(report: Report, language: str) -> Iterator[str]:
     else:
         yield text("as_of_nothing", language)
     if report.verdict is Verdict.INDETERMINATE:
+        yield from _lacks(report, language)
         for item in missing_items(report)[:MISSING_NAMED]:
             ask = text(f"ask_{item.kind}", language)
             yield text("missing", language, item=say_item(item, language), ask=ask)
@@ -244,6 +260,11 @@ def _reservations(report: Report, language: str) -> Iterator[str]:
     of_test = [each for each in verified if each.of_test_network]
     if of_test and earliest and not earliest.of_test_network:
         yield text("test_note", language, titles=_titles(of_test, language))
+    seals = [each for each in verified if each.evidence == _SEAL and each.no_later_than]
+    if len(seals) > 1 and earliest:
+        newest = max(seals, key=lambda each: each.no_later_than or report.at)
+        time, source = say_limit(newest, language), say_source(newest, language)
+        yield text("renewed_note", language, time=time, source=source)
     if old := _old(report):
         yield text("outlived_note", language, titles=_titles(old, language))
 
@@ -276,4 +297,15 @@ def _change(report: Report, language: str) -> str:
         return text("change_other" if invalid <= _NOT_OF_THE_COPY else "change_nothing", language)
     if report.verdict is Verdict.INDETERMINATE:
         return text("change_missing" if missing_items(report) else "change_evidence", language)
-    return text("change_event", language)
+    *others, last = (text(each, language) for each in _changes(report))
+    what = text("change_or", language, others="; ".join(others), last=last) if others else last
+    return text("change", language, what=what)
+
+
+def _changes(report: Report) -> Iterator[str]:
+    """Yield what would change a pass."""
+    if not report.event_alone:
+        yield "change_events" if report.about_events or report.revoked else "change_event"
+    yield "change_trust"
+    if any(each.kind == "root" for each in report.rests_on):
+        yield "change_certificate"

@@ -289,7 +289,7 @@ REASONS: Final[dict[str, str]] = {
     "TRUST_ANCHOR_EXPIRED": "su raíz caducó y no se renovó antes",
     "POLICY_NOT_ALLOWED": "su política de sellado no está permitida",
     "ACCURACY_NOT_ALLOWED": "su precisión no está permitida",
-    "REVOKED": "un certificado fue revocado",
+    "REVOKED": "un certificado fue revocado, y nada prueba que se usara antes",
     "REVOCATION_UNKNOWN": "no se sabe si un certificado fue revocado",
 }
 

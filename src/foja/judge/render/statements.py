@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from foja.judge.render.translations import text
-from foja.judge.render.words import say_time
+from foja.judge.render.words import say_time, stream_of
 from foja.judge.report import Report
 from foja.proofs.contents import Act, Completeness, Contents, Statement
 from foja.proofs.finding import Finding, Reason, Status
@@ -15,6 +16,7 @@ from foja.quotation import LONGEST_LINE, quoted
 
 INLINE = 60  # characters of a quotation that is a part of a sentence; a longer one has its own line
 MOST_NUMBERS = 200
+Names: TypeAlias = Mapping[str, str]
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
@@ -60,30 +62,24 @@ def section(report: Report, language: str) -> Section | None:
         text("said_title", language),
         text("complete_title", language),
         text("said_proven" if proven else "said_unproven", language),
-        tuple(say(each, language) for each in contents.statements),
+        tuple(say(each, report.names, language) for each in contents.statements),
         len(contents.statements) // 2 if left_out else None,
         text("said_left_out", language, count=f"{left_out:,}") if left_out else "",
         tuple(_complete(contents, contents.whole, found, language)) if contents.whole else (),
     )
 
 
-def say(statement: Statement, language: str) -> Said:
+def say(statement: Statement, names: Names, language: str) -> Said:
     """Return what one event says; long quotations follow the sentence."""
-    return _say(statement, language, INLINE)
+    return _say(statement, names, language, INLINE)
 
 
-def say_briefly(contents: Contents, language: str) -> str:
+def say_briefly(contents: Contents, names: Names, language: str) -> str:
     """Return what one event says as a part of a sentence, and which event of which stream it is."""
     [statement] = contents.statements
-    sentence = _say(statement, language, 0 if statement.act is Act.RECORDED else INLINE).sentence
+    sentence = _say(statement, names, language, 0 if statement.act is Act.RECORDED else INLINE).sentence
     place = text("said_place", language, seq=statement.seq, stream=stream_of(contents, language))
     return f"{sentence.rstrip(':.')}; {place}"
-
-
-def stream_of(contents: Contents, language: str) -> str:
-    """Return the stream with the word for its domain; a domain that no hash covers is not named."""
-    name = "stream_conversation" if contents.domain == "conversation" else "stream"
-    return f"{text(name, language)} {contents.entity_id}"
 
 
 def ranges(numbers: Sequence[int]) -> str:
@@ -98,7 +94,7 @@ def ranges(numbers: Sequence[int]) -> str:
     return listed if len(numbers) <= MOST_NUMBERS else f"{listed}, … ({len(numbers):,})"
 
 
-def _say(each: Statement, language: str, inline: int) -> Said:
+def _say(each: Statement, names: Names, language: str, inline: int) -> Said:
     long = list[str]()
 
     def part(name: str, words: str | None) -> str:
@@ -113,7 +109,7 @@ def _say(each: Statement, language: str, inline: int) -> Said:
     values = {
         "seq": each.seq,
         "time": say_time(each.at, language),
-        "actor": text("said_nobody", language) if each.actor is None else quote(each.actor),
+        "actor": _actor(each.actor, names, language),
         "what": text("said_something", language) if each.what is None else quote(each.what),
         "kind": quote(each.kind),
         "about": "?" if each.about is None else each.about,
@@ -122,6 +118,14 @@ def _say(each: Statement, language: str, inline: int) -> Said:
         "reason": part("reason", each.reason),
     }
     return Said(text(f"said_{each.act.value}", language, **values), tuple(long))
+
+
+def _actor(actor: str | None, names: Names, language: str) -> str:
+    """Return an actor as recorded, after the name by which the reader's trust knows it."""
+    if actor is None:
+        return text("said_nobody", language)
+    name = names.get(actor)
+    return text("said_named", language, name=quote(name), actor=quote(actor)) if name else quote(actor)
 
 
 def _complete(contents: Contents, whole: Completeness, found: Finding, language: str) -> Iterator[str]:

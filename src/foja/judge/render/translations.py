@@ -25,6 +25,10 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "Verified, but revoked: {subject} existed by {time}, on the word of {source}",
         "Verificado, pero revocado: {subject} existía a más tardar el {time}, según {source}",
     ),
+    "recorded_events": (
+        "Verified: the record of {subject} is as shown, on the word of {log}; no time is proven",
+        "Verificado: lo mostrado consta así ({subject}), según {log}; no se prueba ninguna hora",
+    ),
     "recorded": (
         "Verified: {subject} is recorded up to event {seq}, on the word of {log}; no time is proven",
         "Verificado: {subject} está registrado hasta el evento {seq}, según {log}; no se prueba ninguna hora",
@@ -42,8 +46,8 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "Sin decidir: no está probado cuándo existía {subject}, porque {why}",
     ),
     "undecided_recorded": (
-        "Not decided: it is not proven that {subject} was recorded, because {why}",
-        "Sin decidir: no está probado que {subject} se registrara, porque {why}",
+        "Not decided: it is not proven that the record of {subject} is as shown, because {why}",
+        "Sin decidir: no está probado que lo mostrado conste así ({subject}), porque {why}",
     ),
     "failed": (
         "Not valid: do not rely on the evidence about {subject}. What is wrong: {wrong}",
@@ -64,6 +68,9 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         ", una cadena que no se conoce como red pública principal",
     ),
     "named_document": ("the document named below", "el documento que se nombra abajo"),
+    "events": ("events {first} to {last} of {stream}", "los eventos {first} a {last} de {stream}"),
+    "event_one": ("event {first} of {stream}", "el evento {first} de {stream}"),
+    "transcript": ("the transcript of {stream}", "la transcripción de {stream}"),
     "named": ("Name, as given: {given}", "Nombre, tal como se aportó: {given}"),
     "this_document": ("the document with the digest below", "el documento con la huella de abajo"),
     "unknown_document": ("the document", "el documento"),
@@ -92,17 +99,23 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     "reason": ("Reason given: {reason}", "Motivo indicado: {reason}"),
     "no_reason": ("none is recorded", "no consta ninguno"),
     "as_of": (
-        "As of event {seq} ({kind}): it is the last event shown, recorded on {time}, on the word of {log}.",
-        "Hasta el evento {seq} ({kind}): es el último evento mostrado, registrado el {time}, según {log}.",
+        (
+            "As of event {seq} ({kind}): it is the last event shown, recorded on {time}, on the word of"
+            " {log}. What was recorded after it is not known."
+        ),
+        (
+            "Hasta el evento {seq} ({kind}): es el último evento mostrado, registrado el {time}, según {log}."
+            " No se sabe qué se registró después."
+        ),
     ),
     "early_clock": (
         (
             "Times do not fit: the ledger's clock says {time} for its last event, {days} days before the "
-            "proof that an earlier event recorded ({titles}). One of the two clocks is wrong."
+            "proof that an earlier event recorded ({titles}). At least one of the two clocks is wrong."
         ),
         (
             "Horas que no encajan: el reloj del libro dice {time} en su último evento, {days} días antes que "
-            "la prueba que registró un evento anterior ({titles}). Uno de los dos relojes va mal."
+            "la prueba que registró un evento anterior ({titles}). Al menos uno de los dos relojes va mal."
         ),
     ),
     "late_clock": (
@@ -118,29 +131,43 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "Hasta cuándo: no se aportó un historial válido. No se sabe si el documento fue revocado.",
     ),
     "local_note": (
-        "Local authority: {titles} rest on a local authority, which proves the order to its owner only.",
-        "Autoridad local: {titles} se basan en una autoridad local, que solo prueba el orden a su dueño.",
+        "Local authority: it proves the order to its owner only, and attests the following: {titles}.",
+        "Autoridad local: solo prueba el orden a su dueño, y es la que da fe de lo siguiente: {titles}.",
     ),
     "test_note": (
-        "Test network: {titles} rest on a block of a test network, which proves no time to others.",
-        "Red de pruebas: {titles} se basan en un bloque de una red de pruebas: no prueba la hora a otros.",
+        "Test network: its blocks prove no time to others, and the following rests on one: {titles}.",
+        "Red de pruebas: sus bloques no prueban la hora a otros, y en uno se basa lo siguiente: {titles}.",
     ),
     "outlived_note": (
-        "Old certificate: {titles} rest on a certificate that ended or was revoked since; no renewal.",
-        "Certificado antiguo: {titles} se basan en un certificado caducado o revocado después; sin renovar.",
+        (
+            "Old certificate: it ended or was revoked after its use, without a renewal before. What rests "
+            "on it: {titles}."
+        ),
+        (
+            "Certificado antiguo: caducó o fue revocado después de su uso, sin renovación antes. Lo que se "
+            "basa en él: {titles}."
+        ),
     ),
+    "renewed_note": (
+        "Renewed: by {time}, on the word of {source}; older certificates were judged as of then or earlier.",
+        (
+            "Renovado: a más tardar el {time}, según {source}; los certificados anteriores se examinaron con "
+            "esa fecha o una anterior."
+        ),
+    ),
+    "lacks": ("Why: {fault}.", "Por qué: {fault}."),
     "the_log": ("the log {log}", "el registro {log}"),
     "unproven_log": (
         "this file only: no log that you trust has signed it",
-        "solo este archivo: ningún registro en que usted confíe lo ha firmado",
+        "este archivo y nada más: ningún registro en que usted confíe lo ha firmado",
     ),
     "unlogged": (
         "this file only: nothing in it shows that a log has it",
-        "solo este archivo: nada en él muestra que un registro lo tenga",
+        "este archivo y nada más: nada en él muestra que un registro lo tenga",
     ),
     "log_of_unknown_domain": (
         "this file only: it could not be compared with a log",
-        "solo este archivo: no se pudo comparar con un registro",
+        "este archivo y nada más: no se pudo comparar con un registro",
     ),
     "log_without_body": (
         "a log that you trust, though the content of an event is erased or withheld",
@@ -151,9 +178,14 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "un registro en que usted confía, avalado por menos cofirmantes de los que exige su política",
     ),
     "missing": ("Missing: {item}. {ask}", "Falta: {item}. {ask}"),
-    "change_event": (
-        "What would change it: a later event, such as a revocation; or the loss of trust in a root or key.",
-        "Qué lo cambiaría: un evento posterior, como una revocación, o no confiar más en una raíz o clave.",
+    "change": ("What would change it: {what}.", "Qué lo cambiaría: {what}."),
+    "change_or": ("{others}; or {last}", "{others}; o {last}"),
+    "change_event": ("a later event, such as a revocation", "un evento posterior, como una revocación"),
+    "change_events": ("a later event", "un evento posterior"),
+    "change_trust": ("the loss of trust in a root or key", "no confiar más en una raíz o clave"),
+    "change_certificate": (
+        "a certificate that ends or is revoked before a renewal",
+        "un certificado que caduque o sea revocado antes de una renovación",
     ),
     "change_missing": (
         "What would change it: what is missing. Give roots and keys with --trust, not from this file.",
@@ -207,6 +239,10 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "Hay {count} eventos más que no se muestran aquí.",
     ),
     "said_nobody": ("An actor that is not named", "Un actor sin nombre"),
+    "said_named": (
+        "{name} (so named in the trust given; recorded as {actor})",
+        "{name} (así en la lista de confianza; registrado como {actor})",
+    ),
     "said_something": ("something without a name", "algo sin nombre"),
     "said_approved": (
         "{actor} approved {what}{content}{digest} on {time}{reason}.",
@@ -264,8 +300,8 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     "stream": ("stream", "la secuencia"),
     "stream_conversation": ("conversation", "la conversación"),
     "event_alone": (
-        "Verified: {said}, on the word of {log}; no time is proven",
-        "Verificado: {said}, según {log}; no se prueba ninguna hora",
+        "Verified: {said}, on the word of {log}; its time is that of the ledger's clock, not proven",
+        "Verificado: {said}, según {log}; su hora es la del reloj del libro, y no está probada",
     ),
     "as_of_alone": (
         "This event alone: what was recorded before and after event {seq} is not shown.",

@@ -11,7 +11,7 @@ from foja.judge.render.notices import explain, translate
 from foja.judge.render.statements import Section, section
 from foja.judge.render.timeline import timeline
 from foja.judge.render.translations import STATUSES, VERDICTS, index_of, text
-from foja.judge.render.words import say_item, say_limit, say_source, say_time, title
+from foja.judge.render.words import say_item, say_limit, say_source, say_time, say_times, title
 from foja.judge.report import Report, plain
 from foja.proofs.finding import Finding, Status
 from foja.quotation import LONGEST_LINE, quoted
@@ -113,8 +113,12 @@ def view_finding(finding: Finding, language: str) -> FindingView:
         finding.reason.value if finding.reason else "",
         say_limit(finding, language) if timed else "",
         say_source(finding, language) if timed else "",
-        sentence,
-        detail or "",
-        [plain(translate(each, language)) or "" for each in finding.remarks],
-        [plain(translate(each, language)) or "" for each in finding.not_checked],
+        say_times(sentence, language),
+        say_times(detail or "", language),
+        [_notice(each, language) for each in finding.remarks],
+        [_notice(each, language) for each in finding.not_checked],
     )
+
+
+def _notice(notice: str, language: str) -> str:
+    return say_times(plain(translate(notice, language)) or "", language)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import partial
 
 from foja.judge.render.notices import translate
 from foja.judge.render.translations import ITEMS, KINDS, TRANSLATIONS, index_of, text
-from foja.judge.report import Report
+from foja.judge.report import Report, Verdict
+from foja.proofs.contents import Contents
 from foja.proofs.finding import Finding, TrustItem
 from foja.quotation import LONGEST_LINE, QUOTATION, Foreign, is_short, quoted
 
@@ -30,6 +32,7 @@ _CHAINS = ("bitcoin", "polygon", "evm")
 _BLOCKS = ("block", "header")
 _FINGERPRINT = re.compile("(sha256:|key id |log id |merkle root |hash |0x)?[0-9a-f]+")
 _NAME_PART = re.compile(r"(?:^|,)(CN|O)=([^,]+)")
+_INSTANT = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,6})?Z")
 _EVENT = re.compile("event ([0-9]+)")
 
 
@@ -40,6 +43,19 @@ def say_time(moment: datetime, language: str, *, seconds: bool = True) -> str:
     day = f"{at.day} {month} {at.year}" if language == "en" else f"{at.day} de {month} de {at.year}"
     clock = f"{at:%H:%M:%S}" if seconds else f"{at:%H:%M}"
     return f"{day}, {clock} UTC"
+
+
+def say_times(words: str, language: str) -> str:
+    """Return a sentence of the judge with its times as people write them; quotations stay as they are."""
+    parts = re.split(f"({QUOTATION})", words)
+    return "".join(
+        part if at % 2 else _INSTANT.sub(partial(_say_instant, language), part)
+        for at, part in enumerate(parts)
+    )
+
+
+def _say_instant(language: str, found: re.Match[str]) -> str:
+    return say_time(datetime.fromisoformat(found[0]), language)
 
 
 def say_limit(finding: Finding, language: str) -> str:
@@ -99,18 +115,37 @@ def kind_name(finding: Finding, language: str) -> str:
 
 
 def subject(report: Report, language: str) -> str:
-    """Return the name of the document as a quotation; a long one stands on a line of its own."""
-    name = report.subject.name
+    """Return what the evidence is about: events, a transcript, or a document by its name.
+
+    A name is a quotation; a long one stands on a line of its own.
+    """
+    name, contents = report.subject.name, report.contents
+    if contents and report.about_events:
+        which = "events" if contents.events > 1 else "event_one"
+        first, stream = contents.statements[0].seq, stream_of(contents, language)
+        return text(which, language, first=first, last=contents.events - 1, stream=stream)
+    if contents and name is None and report.verdict is not Verdict.TOTAL_FAILED:
+        return text("transcript", language, stream=stream_of(contents, language))
     if name and is_short(name):
         return quoted(name)
     which = "named" if name else "this" if report.subject.sha256 else "unknown"
     return TRANSLATIONS[f"{which}_document"][index_of(language)]
 
 
+def stream_of(contents: Contents, language: str) -> str:
+    """Return the stream with the word for its domain; a domain that no hash covers is not named."""
+    name = "stream_conversation" if contents.domain == "conversation" else "stream"
+    return f"{text(name, language)} {contents.entity_id}"
+
+
 def say_name(report: Report, language: str) -> str | None:
     """Return the line with a name that is too long for a sentence."""
     name = report.subject.name
-    return None if not name or is_short(name) else text("named", language, given=quoted(name, LONGEST_LINE))
+    return (
+        None
+        if not name or is_short(name) or report.about_events
+        else text("named", language, given=quoted(name, LONGEST_LINE))
+    )
 
 
 def say_item(item: TrustItem, language: str) -> str:

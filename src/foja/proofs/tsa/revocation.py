@@ -69,7 +69,7 @@ class RevocationStatus:
         believed = not earlier and existence.stated and self.reason not in _COMPROMISED
         if believed or (proven and proven < self.revoked):
             return None
-        detail = f"the certificate of {name} was revoked on {on}, and nothing proves that it was made before"
+        detail = f"the certificate of {name} was revoked on {on}, and nothing shows that it was used before"
         return Flaw(Reason.REVOKED, detail, Status.INDETERMINATE)
 
     def clears(self, name: str, existence: Existence, at: datetime) -> bool:

@@ -27,3 +27,13 @@ left join lateral (select v.kind, v.actor, v.payload from foja.event v
         and v.kind in ('user_message_sent', 'agent_message_sent') and v.payload is not null
     order by v.seq desc limit 1) message on true
 order by c.entity_id desc;
+
+-- name: stream_actors
+-- The actors of a stream, and of the stream of which it is a transcript.
+select distinct v.actor from (
+    select %(entity)s::uuid
+    union
+    select (payload #>> '{transcript_of,entity_id}')::uuid from foja.event
+    where entity_id = %(entity)s and tenant = %(tenant)s and kind = 'document.added') s (entity_id)
+join foja.event v on v.entity_id = s.entity_id and v.tenant = %(tenant)s
+where v.actor is not null limit 1000;

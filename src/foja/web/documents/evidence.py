@@ -12,6 +12,7 @@ from uuid import UUID
 from fastapi import Query, Request, Response
 
 from foja.core.bundle.names import MEDIA_TYPE
+from foja.judge.trust_parser import name_lines
 from foja.verification import verify
 from foja.web.caller import Caller, Reader
 from foja.web.documents.address import ReadDocument
@@ -58,7 +59,7 @@ async def certificate(
 ) -> Response:
     """Download the report on the bundle there is now as a page for people (PDF/A). It proves nothing."""
     with await _written(caller, document, with_document=True) as file:
-        page = await asyncio.to_thread(_page, file, await caller.app.documents.trust(document), language)
+        page = await asyncio.to_thread(_page, file, await _trust(caller, document), language)
     headers = {
         "Content-Disposition": attachment(f"{document}.pdf"),
         "Cache-Control": "private, no-cache",
@@ -70,7 +71,7 @@ async def certificate(
 @routes.get("/trust", response_model=TrustAnswer)
 async def trust(caller: Reader, document: ReadDocument) -> Response:
     """Return what this installation trusts about the document, as `/v1/verify` takes it."""
-    return JsonAnswer({"trust": await caller.app.documents.trust(document)})
+    return JsonAnswer({"trust": await _trust(caller, document)})
 
 
 @routes.get("/proofs", response_model=ProofList)
@@ -80,6 +81,12 @@ async def proofs(caller: Reader, document: ReadDocument) -> Response:
     witness = (await caller.app.documents.view(document)).witness_hash
     files = [{"name": name, "content": b64encode(data).decode()} for name, data in found.items()]
     return JsonAnswer({"witness_hash": witness, "proofs": files})
+
+
+async def _trust(caller: Caller, document: UUID) -> list[str]:
+    """Return the trust of a document, with the names of its actors as this caller may read them."""
+    names = await caller.names(await caller.app.ledger.actors(document))
+    return await caller.app.documents.trust(document) + name_lines(names)
 
 
 async def _written(caller: Caller, document: UUID, *, with_document: bool) -> BinaryIO:

@@ -12,6 +12,7 @@ from uuid import UUID
 from fastapi import Request, Response
 
 from foja.access.model.principal import Scope
+from foja.conversations.model.approvals import parse_time
 from foja.conversations.model.pairs import group
 from foja.conversations.model.text import message_text
 from foja.conversations.model.view import ConversationView
@@ -37,6 +38,7 @@ ROLES = {
     "approval_completed": "approval",
     "slot.open": "open",
 }
+ASKED = "approval_requested"
 routes = page_router(prefix="/conversations")
 
 
@@ -109,8 +111,10 @@ def _items(events: Sequence[Any]) -> list[Mapping[str, Any]]:
 
 
 def _shown(item: Mapping[str, Any]) -> dict[str, Any]:
+    until = item["payload"].get("expires_at") if item["kind"] == ASKED and item["payload"] else None
     at = item.get("at")
-    return {"text": _body(item), "moment": datetime.fromisoformat(at) if isinstance(at, str) else at}
+    moment = datetime.fromisoformat(at) if isinstance(at, str) else at
+    return {"text": _body(item), "moment": moment, "until": parse_time(until)}
 
 
 def _body(item: Mapping[str, Any]) -> tuple[str | None, str, str]:

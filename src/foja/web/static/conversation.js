@@ -3,6 +3,7 @@
  * All content of events is inserted as text, never as markup.
  */
 import { View } from "./foja.js";
+import { quoted } from "./quotation.js";
 
 const main = document.getElementById("view");
 const { conversation, translations, mayDecide, length } = main.dataset;
@@ -11,7 +12,7 @@ const names = new Map(Object.entries(JSON.parse(main.dataset.names))); // of act
 const connection = document.getElementById("connection");
 const empty = document.getElementById("empty");
 const locale = document.documentElement.lang === "es" ? "es" : "en-GB";
-const times = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
+const dates = new Intl.DateTimeFormat(locale, { dateStyle: "long", timeZone: "UTC" });
 const RECONNECT_MS = 1000;
 const REFRESH_MS = 16;
 
@@ -112,28 +113,28 @@ const ROLES = {
 };
 
 const RENDERERS = {
-  user_message_sent: (body) => [text("p", plain(body.content))],
-  agent_message_sent: (body) => [text("p", plain(body.content))],
-  thinking: (body) => [text("p", plain(body.content))],
-  message_chunk: (body) => [text("p", body.text)],
-  thinking_chunk: (body) => [text("p", body.text)],
-  tool_use_requested: (body) => [text("b", body.tool_name), text("pre", JSON.stringify(body.tool_args, null, 1))],
+  user_message_sent: (body) => [words(plain(body.content))],
+  agent_message_sent: (body) => [words(plain(body.content))],
+  thinking: (body) => [words(plain(body.content))],
+  message_chunk: (body) => [words(body.text)],
+  thinking_chunk: (body) => [words(body.text)],
+  tool_use_requested: (body) => [text("b", quoted(body.tool_name)), text("pre", JSON.stringify(body.tool_args, null, 1))],
   tool_use_completed: (body) => [
-    text("b", body.tool_name),
+    text("b", quoted(body.tool_name)),
     text("pre", body.error_message ?? JSON.stringify(body.tool_result, null, 1)),
   ],
   approval_requested: (body, item) => [
-    text("b", body.tool_name),
+    text("b", quoted(body.tool_name)),
     text("pre", JSON.stringify(body.tool_args, null, 1)),
     text("small", `${texts.until} ${timeOf(body.expires_at)}`),
     ...(item.state === "requested" && mayDecide === "yes" ? [buttons(body.approval_id)] : []),
   ],
-  approval_completed: (body) => [text("p", body.reason ?? "")],
-  "slot.open": (body) => [text("p", body.intent === null ? "…" : plain(body.intent))],
-  "slot.voided": (body) => [text("p", body.reason)],
-  turn_paused: (body) => [text("p", body.reason)],
-  content_refused: (body) => [text("p", body.reason)],
-  error: (body) => [text("p", body.message)],
+  approval_completed: (body) => body.reason ? [words(body.reason)] : [],
+  "slot.open": (body) => [words(body.intent === null ? "…" : plain(body.intent))],
+  "slot.voided": (body) => [words(body.reason)],
+  turn_paused: (body) => [words(body.reason)],
+  content_refused: (body) => [words(body.reason)],
+  error: (body) => [words(body.message)],
 };
 
 function renderJson(body) {
@@ -177,17 +178,17 @@ async function decide(approval, decision, reason) {
   return answer.ok;
 }
 
-/** A time in UTC, as on every page; what is not a time stays as it is. */
+/** A time in UTC, as on every page; what is not a time is a quotation. */
 function timeOf(at) {
   const moment = new Date(at);
-  return Number.isNaN(moment.getTime()) ? String(at) : `${times.format(moment)} UTC`;
+  return Number.isNaN(moment.getTime()) ? quoted(at) : `${dates.format(moment)}, ${moment.toISOString().slice(11, 16)} UTC`;
 }
 
 function heading(item) {
   const line = document.createElement("header");
-  line.append(text("span", texts[item.kind] ?? item.kind));
+  line.append(text("span", texts[item.kind] ?? quoted(item.kind)));
   if (item.actor) line.append(who(item.actor));
-  if (item.state) line.append(text("mark", texts[`state_${item.state}`] ?? item.state));
+  if (item.state) line.append(text("mark", texts[`state_${item.state}`] ?? quoted(item.state)));
   const when = text("time", item.at ? timeOf(item.at) : "");
   if (item.at) when.dateTime = item.at;
   line.append(when, text("small", item.seq === null ? "" : `#${item.seq}`));
@@ -209,7 +210,7 @@ function who(actor) {
 function showName(element) {
   const { actor } = element.dataset;
   const name = names.get(actor);
-  element.replaceChildren(...(name ? [text("bdi", name), " ", text("small", actor)] : [text("bdi", actor)]));
+  element.replaceChildren(...(name ? [text("bdi", quoted(name)), " ", text("small", quoted(actor))] : [text("bdi", quoted(actor))]));
   return element;
 }
 
@@ -218,6 +219,11 @@ async function nameOf(actor) {
   if (!answer?.ok) return;
   names.set(actor, (await answer.json()).names[actor] ?? "");
   for (const each of main.querySelectorAll("[data-actor]")) if (each.dataset.actor === actor) showName(each);
+}
+
+/** Words of others as a block of their own. */
+function words(content) {
+  return text("blockquote", content);
 }
 
 function text(name, content) {

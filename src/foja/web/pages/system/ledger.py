@@ -12,7 +12,9 @@ from foja.app import App
 from foja.core.bundle.proof_file import MEDIA_TYPE, SUFFIX
 from foja.errors import Refused
 from foja.judge.render.view import view_report
-from foja.ledger.excerpts import prove_event
+from foja.judge.report import Report
+from foja.judge.trust_parser import name_lines
+from foja.ledger.excerpts import EventProof, prove_event
 from foja.observe.audit import audit
 from foja.observe.findings import CheckReport
 from foja.observe.overview import read_checkpoints
@@ -40,7 +42,7 @@ AUDITS: Final = Background(_audit, float("inf"))  # only on request
 async def show(caller: Reader, page: Requested, entity: str = "", seq: str = "") -> Response:
     """Show checkpoints, and the proof of an event if one is asked for."""
     proven = await prove_event(caller.app.ledger, _entity(entity), _number(seq)) if entity else None
-    report = view_report(proven.verify(caller.app.trust), page.language) if proven else None
+    report = view_report(await _judged(caller, proven), page.language) if proven else None
     return page.render(
         "system/ledger.html",
         TEXTS,
@@ -55,6 +57,12 @@ async def show(caller: Reader, page: Requested, entity: str = "", seq: str = "")
         audit=AUDITS.last(caller.ctx.app),
         running=AUDITS.runs(caller.ctx.app),
     )
+
+
+async def _judged(caller: Caller, proven: EventProof) -> Report:
+    """Return the report about an event, with the name of its actor."""
+    names = name_lines(await caller.names([proven.excerpt.actor]))
+    return proven.verify([*caller.app.trust, *names])
 
 
 @routes.get("/proof")
