@@ -229,6 +229,9 @@ async def test_a_name_is_shown_beside_its_actor_and_is_in_no_event(
         for address in (page, added.headers["location"], "/access"):
             text = (await client.get(address)).text
             assert f"<bdi>“Ana Ruiz”</bdi> <small>“{ana}”</small>" in text, address
+        document = added.headers["location"].rpartition("/")[2]
+        trust = (await client.get(f"/v1/documents/{document}/trust")).json()["trust"]
+        assert f'name {ana} "Ana Ruiz"' in trust, "a report made offline shows the name by this"
         reader = bearer(await make_key(app, ["read"]))
         asked = {"actor": [ana, eva, "local:luis", "key:000000000000", "constructor"]}
         found = await client.get("/v1/access/names", params=asked, headers=reader)

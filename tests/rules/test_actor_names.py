@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import foja
@@ -24,7 +26,8 @@ DECIDED: Json = {"approval_id": "a", "decision": "approved", "reason": None, "to
 
 def judged(*names: str) -> Report:
     data = history.heading("conversation", CONVERSATION) + b"".join(history.encode([EVENT]))
-    return foja.verify(data, [*SCENE.trust, *names], NOW, proofs=[SCENE.prove(EVENT).text().encode()])
+    trust = replace(SCENE.trust, names=read(names).names)
+    return foja.verify(data, trust, NOW, proofs=[SCENE.prove(EVENT).text().encode()])
 
 
 def test_a_report_shows_the_name_and_what_is_recorded() -> None:

@@ -14,7 +14,8 @@ import pytest
 import foja
 from foja.certificate.page import certificate
 from foja.conversations.model.approvals import decision_id
-from foja.core.bundle import history
+from foja.core.bundle import history, names
+from foja.core.bundle.archive import part
 from foja.core.bundle.history import missing_numbers
 from foja.core.canonical import Json
 from foja.core.excerpt import Excerpt
@@ -25,14 +26,15 @@ from foja.judge.render.statements import section
 from foja.judge.render.translations import LANGUAGES
 from foja.judge.report import Report, Verdict
 from foja.proofs.contents import Completeness, Contents
-from foja.proofs.finding import Reason, Status
+from foja.proofs.finding import Finding, Reason, Status
 from tests.rules.bundles import CONVERSATION, NOW, Events, Scene
 from tests.rules.pdf_text import pdf_lines
 from tests.rules.streams import stream
 
 SCENE = Scene()
 OMISSIONS = 10_000
-TALK = stream("conversation", CONVERSATION, [("thinking", {"content": f"line {n}"}) for n in range(40)])
+LINES_SAID: Events = [("thinking", {"content": f"line {n}"}) for n in range(40)]
+TALK = stream("conversation", CONVERSATION, LINES_SAID)
 LINES = [*history.encode(TALK)]
 
 
@@ -85,10 +87,9 @@ def numbers_in(text: str) -> set[int]:
     return {seq for low, _, high in runs for seq in range(int(low), int(high or low) + 1)}
 
 
-def test_ten_thousand_omissions_in_a_file_are_each_named() -> None:
-    """A refusal named only the first number that was missing."""
+def test_the_missing_numbers_are_those_that_are_not_there() -> None:
     chance = random.Random(28)
-    for _ in range(OMISSIONS):
+    for _ in range(1000):
         length = chance.randint(2, 300)
         gone = {*chance.sample(range(length - 1), chance.randint(1, length - 1))}
         found = [seq for seq in range(length) if seq not in gone]
@@ -96,17 +97,36 @@ def test_ten_thousand_omissions_in_a_file_are_each_named() -> None:
         assert {seq for low, high in runs for seq in range(low, high + 1)} == gone
 
 
-def test_a_history_with_omissions_is_refused_by_their_numbers() -> None:
-    chance = random.Random(29)
-    for _ in range(60):
+def test_ten_thousand_omissions_in_histories_are_each_named() -> None:
+    """A refusal named only the first number that was missing."""
+    chance, heading = random.Random(29), history.heading("conversation", CONVERSATION)
+    proof, omitted = SCENE.prove(TALK[-1]).text().encode(), 0
+    while omitted < OMISSIONS:
         gone = {*chance.sample(range(len(TALK) - 1), chance.randint(1, 12))}
-        left = [line for seq, line in enumerate(LINES) if seq not in gone]
-        data = history.heading("conversation", CONVERSATION) + b"".join(left)
-        [found] = foja.verify(data, SCENE.trust, NOW, proofs=[SCENE.prove(TALK[-1]).text().encode()]).evidence
-        assert (found.status, found.reason) == (Status.INVALID, Reason.LEDGER_GAP)
-        named = re.match(r"events? ([-0-9, ]+) of ", found.detail)
-        assert named is not None
-        assert numbers_in(named[1]) == gone
+        left = b"".join(line for seq, line in enumerate(LINES) if seq not in gone)
+        [found] = foja.verify(heading + left, SCENE.trust, NOW, proofs=[proof]).evidence
+        check_named(found, gone)
+        omitted += len(gone)
+
+
+def test_omissions_in_a_protected_conversation_are_each_named() -> None:
+    chance, whole = random.Random(31), SCENE.conversation(LINES_SAID)
+    for _ in range(50):
+        gone = {*chance.sample(range(len(TALK) - 1), chance.randint(1, 12))}
+        left = b"".join(line for seq, line in enumerate(LINES) if seq not in gone)
+        cut = replace(whole, source_events=part(names.SOURCE_EVENTS, left))
+        report = foja.verify(SCENE.seal(cut.parts()), SCENE.trust, NOW)
+        assert report.verdict is Verdict.TOTAL_FAILED
+        [found] = [each for each in report.evidence if each.status is Status.INVALID]
+        check_named(found, gone)
+
+
+def check_named(found: Finding, gone: set[int]) -> None:
+    """Fail unless a finding names exactly these numbers as missing."""
+    assert (found.status, found.reason) == (Status.INVALID, Reason.LEDGER_GAP)
+    named = re.search(r"\bevents? ([0-9][-0-9, ]*) of ", found.detail)
+    assert named is not None, found.detail
+    assert numbers_in(named[1]) == gone
 
 
 def test_a_history_in_another_order_is_not_called_incomplete() -> None:
@@ -176,6 +196,7 @@ def test_a_report_says_what_is_complete_and_what_cannot_be() -> None:
     assert report.verdict is Verdict.TOTAL_PASSED
     for line in (
         f"Numbers 0 to 8 of conversation {CONVERSATION}: none is missing, as of the checkpoint of",
+        "“log.example/1” at 5 entries; whether there is a number 9 is not shown.",
         "Requests of tools for which no result is shown: 3.",
         "Approvals that are open, since no decision is shown: 6.",
         "Approvals that expired: 7.",

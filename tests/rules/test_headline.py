@@ -23,8 +23,9 @@ from foja.judge.render.notices import REASONS
 from foja.judge.render.timeline import timeline
 from foja.judge.render.translations import LANGUAGES, TRANSLATIONS
 from foja.judge.render.words import say_time, short_name
-from foja.judge.report import Report, Subject, Verdict
-from foja.proofs.finding import Finding, Reason, Status, TrustItem
+from foja.judge.report import Report, Revoked, Subject, Verdict
+from foja.proofs.finding import Finding, Reason, ShownEvent, Status, TrustItem
+from foja.quotation import QUOTATION
 from tests.rules import authorities, blocks
 from tests.rules.all_proofs import all_proofs
 from tests.rules.bundles import NOW, TEXT, Events, Scene
@@ -366,6 +367,27 @@ def test_times_have_no_fractions_and_names_are_short() -> None:
     assert short_name("C=US,CN=Stamp 1") == "Stamp 1"
     assert short_name(r"CN=A\, B,O=C") == r"CN=A\, B,O=C"
     assert short_name("O=C") == "O=C"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_time_is_the_same_everywhere_and_never_rounded_up(language: str) -> None:
+    """A time of 17:03.999 is 17:03 in each form, in sentences, in the timeline, in remarks and in details."""
+    at = datetime(2026, 11, 18, 16, 17, 3, 999_000, tzinfo=UTC)
+    remark = "judged as of 2026-11-18T16:17:03.999000Z: no verified time is earlier"
+    detail = "“CN=A” was trusted until 2026-11-18T16:17:03.999000Z; it was not renewed before"
+    history = (ShownEvent(0, "document.added", at), ShownEvent(3, "document.revoked", at))
+    found = (
+        Finding("tsa", Status.VERIFIED, None, "", at, "CN=A", remarks=(remark,)),
+        Finding("ledger", Status.INDETERMINATE, Reason.BODY_ERASED, detail, history=history),
+    )
+    report = Report(Subject(WITNESS, "a.txt"), found, at, None, None, Revoked(3, at, "2026-11-18T16:17:04Z"))
+    forms = [as_text(report, language), page_words(report, language)]
+    forms.append(" ".join(pdf_lines(certificate(report, language=language))))
+    for form in forms:
+        words = re.sub(QUOTATION, "", form)
+        assert words.count(say_time(at, language)) >= 7
+        assert set(re.findall("16:17:[0-9.:]+", words)) <= {"16:17:03", "16:17:03."}
+        assert "“2026-11-18T16:17:04Z”" in form, "words of others stay as they are"
 
 
 def test_another_language_is_refused() -> None:

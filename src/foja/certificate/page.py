@@ -89,13 +89,13 @@ class _Page:
         for place, said in enumerate(found.said):
             if place == found.gap_after:
                 self._line(f"… {found.gap}", 9, GREY)
-            self._line(f"· {said.sentence}", 9)
+            self._item(said.sentence)
             for each in said.quotes:
                 self._quotation(each)
         if found.complete:
             self._heading(found.title_complete)
             for line in found.complete:
-                self._line(f"· {line}", 9)
+                self._item(line)
 
     def add_document(self, report: Report) -> None:
         """Write what was judged, with the digest as a QR code and in one line, so that it can be copied."""
@@ -138,7 +138,7 @@ class _Page:
         self._heading(self._text("evidence"))
         for finding in report.evidence:
             view = view_finding(finding, self.language)
-            self._line(f"· {_result(view)}", 9)
+            self._item(_result(view))
             lines = [view.by(self.language)] if view.time else []
             lines += [view.sentence] if view.sentence else []
             lines += [f"{self._text('technical')}: {view.detail}"] if view.detail else []
@@ -153,14 +153,15 @@ class _Page:
         lines = [_result(view) for status, view in views if status not in (Status.VERIFIED, Status.INVALID)]
         lines += dict.fromkeys(notice for _, view in views for notice in view.not_checked)
         for line in lines or [self._text("all_checked")]:
-            self._line(f"· {line}", 9)
+            self._item(line)
 
     def add_instructions(self, report: Report, bundle: BundleInfo | None) -> None:
         """Write how to check the evidence independently."""
         self._heading(self._text("check"))
         stamps = [each.name or "" for each in report.evidence if each.evidence == "tsa"]
         in_a_batch = any(name.endswith(".ers") for name in stamps)
-        for step in ("step_digest", "step_verify", "step_other_batch" if in_a_batch else "step_other"):
+        others = ["step_other_batch" if in_a_batch else "step_other"] if stamps else []
+        for step in ("step_digest", "step_verify", *others):
             self._line(self._text(step), 9)
         if bundle:
             self._line(text("bundle", self.language, size=bundle.size), 9, GREY)
@@ -205,6 +206,15 @@ class _Page:
         self.pdf.set_y(top)
         self._line(value, size, indent=labels, width=width)
         self.pdf.set_y(max(end, self.pdf.get_y()))
+
+    def _item(self, words: str) -> None:
+        """Write a line of a list; its further lines begin where its words do."""
+        if self.pdf.will_page_break(5):
+            self.pdf.add_page()
+        top = self.pdf.get_y()
+        self._line("·", 9)
+        self.pdf.set_y(top)
+        self._line(words, 9, indent=3)
 
     def _quotation(self, words: str) -> None:
         """Write words of others beside a bar, also where they need more than one line."""

@@ -206,8 +206,11 @@ def _from_json(line: str, text: str) -> Json:
 
 def name_lines(names: Mapping[str, str]) -> list[str]:
     """Return names of actors as lines of trust, without those that such a line cannot hold."""
-    lines = [f"name {actor} {json.dumps(name, ensure_ascii=False)}" for actor, name in sorted(names.items())]
-    return [line for line in lines if line.isprintable() and _NAME.fullmatch(line)]
+    printable = {actor: name for actor, name in names.items() if f"{actor}{name}".isprintable()}
+    lines = [
+        f"name {actor} {json.dumps(printable[actor], ensure_ascii=False)}" for actor in sorted(printable)
+    ]
+    return [line for line in lines if _NAME.fullmatch(line)]
 
 
 def _add_key(found: Found, line: str) -> None:

@@ -136,6 +136,30 @@ _PATTERNS: Final = {
         "(RFC 4998)"
     ),
     f"the token is signed by {_Q}, under your root {_Q}": "el sello está firmado por {0}, bajo su raíz {1}",
+    "events? ([0-9, -]+) of ([0-9a-f-]+) (?:is|are) missing; another is in place of event ([0-9]+)": (
+        "faltan los eventos {0} de {1}; en el lugar del evento {2} hay otro"
+    ),
+    "events? ([0-9, -]+) and ([0-9,]+) more gaps of ([0-9a-f-]+) are missing; another is in place of event"
+    " ([0-9]+)": "faltan los eventos {0} y {1} huecos más de {2}; en el lugar del evento {3} hay otro",
+    f"{_Q} was trusted until (.+); it was not renewed before": (
+        "{0} fue de confianza hasta el {1}; no se renovó antes"
+    ),
+    f"the certificate of {_Q} was revoked on (.+), and nothing shows that it was used before": (
+        "el certificado de {0} fue revocado el {1}, y nada muestra que se usara antes"
+    ),
+    f"the certificate of {_Q} was revoked on (.+), before it was made": (
+        "el certificado de {0} fue revocado el {1}, antes de que se hiciera la prueba"
+    ),
+    f"no certificate you trust leads to {_Q}": "ningún certificado en que usted confíe lleva a {0}",
+    "its time is (.+), after the time it is judged at, (.+)": (
+        "su hora es {0}, posterior a la fecha con que se examina, {1}"
+    ),
+    "a ZIP, but not a bundle of Foja: containers of other makers are not supported": (
+        "un ZIP, pero no un paquete de Foja: no se admiten los contenedores de otros programas"
+    ),
+    "the body of document.added is erased or withheld: its name and its source are not known": (
+        "el contenido de document.added está borrado o retenido: no se conocen su nombre ni su origen"
+    ),
     "(.+) signed the digest": "{0} firmó la huella",
     r"Bitcoin block ([0-9]+) \(([0-9a-f]+)\) commits to it": "el bloque {0} de Bitcoin ({1}) la contiene",
     r"Bitcoin ([a-z]+) block ([0-9]+) \(([0-9a-f]+)\) commits to it": (

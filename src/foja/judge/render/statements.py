@@ -134,7 +134,8 @@ def _complete(contents: Contents, whole: Completeness, found: Finding, language:
     log = next((item.name for item in found.rests_on if item.kind == "log"), None)
     if found.status is Status.VERIFIED and log and contents.size is not None:
         size = f"{contents.size:,}"
-        yield text("whole_proven", language, stream=stream, last=last, log=quoted(log), size=size)
+        values = {"stream": stream, "last": last, "next": last + 1, "log": quoted(log), "size": size}
+        yield text("whole_proven", language, **values)
     else:
         yield text("whole_unproven", language, stream=stream, last=last)
     for name, numbers in (

@@ -310,8 +310,14 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     # what a whole history leaves open
     "complete_title": ("What is complete, and what is not", "Qué está completo y qué no"),
     "whole_proven": (
-        "Numbers 0 to {last} of {stream}: none is missing, as of the checkpoint of {log} at {size} entries.",
-        "Números 0 a {last} de {stream}: no falta ninguno, según {log} con {size} entradas firmadas.",
+        (
+            "Numbers 0 to {last} of {stream}: none is missing, as of the checkpoint of {log} at {size}"
+            " entries; whether there is a number {next} is not shown."
+        ),
+        (
+            "Números 0 a {last} de {stream}: no falta ninguno, según el punto de control de {log} con {size}"
+            " entradas; no se muestra si hay un número {next}."
+        ),
     ),
     "whole_unproven": (
         "Numbers 0 to {last} of {stream}: none is missing in the file; no log that you trust confirms it.",
