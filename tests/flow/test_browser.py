@@ -210,7 +210,7 @@ async def test_the_list_has_last_messages_and_times(app: App) -> None:
     async with served(app) as client:
         shown = (await client.get("/conversations")).text
         assert "<script>window" not in shown
-        assert "&lt;b&gt;bot</bdi></b> &lt;script&gt;window.evil" in shown
+        assert "“&lt;b&gt;bot”</bdi></b> “&lt;script&gt;window.evil" in shown
         assert last.at
         assert f"{last.at.day} {last.at:%B %Y, %H:%M} UTC" in shown
         assert "events: 3" in shown

@@ -168,8 +168,8 @@ def _lacks(report: Report, language: str) -> Iterator[str]:
     """Yield what keeps evidence from being verified that is there."""
     name, chosen = _undecided(report)
     if name == "not_verified":
-        lacking = dict.fromkeys(_fault(each, language) for each in chosen)
-        yield from (text("lacks", language, fault=each) for each in [*lacking][:_WRONG_NAMED])
+        faults = dict.fromkeys(_fault(each, language) for each in chosen)
+        yield from (text("lacks", language, fault=each) for each in [*faults][:_WRONG_NAMED])
 
 
 def _undecided(report: Report) -> tuple[str, list[Finding]]:

@@ -125,7 +125,7 @@ def _actor(actor: str | None, names: Names, language: str) -> str:
     if actor is None:
         return text("said_nobody", language)
     name = names.get(actor)
-    return text("said_named", language, name=quote(name), actor=quote(actor)) if name else quote(actor)
+    return text("said_named", language, known=quote(name), actor=quote(actor)) if name else quote(actor)
 
 
 def _complete(contents: Contents, whole: Completeness, found: Finding, language: str) -> Iterator[str]:

@@ -184,8 +184,8 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     "change_events": ("a later event", "un evento posterior"),
     "change_trust": ("the loss of trust in a root or key", "no confiar más en una raíz o clave"),
     "change_certificate": (
-        "a certificate that ends or is revoked before a renewal",
-        "un certificado que caduque o sea revocado antes de una renovación",
+        "the end or the compromise of a certificate before a renewal",
+        "que un certificado caduque o se vea comprometido antes de una renovación",
     ),
     "change_missing": (
         "What would change it: what is missing. Give roots and keys with --trust, not from this file.",
@@ -240,8 +240,8 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     ),
     "said_nobody": ("An actor that is not named", "Un actor sin nombre"),
     "said_named": (
-        "{name} (so named in the trust given; recorded as {actor})",
-        "{name} (así en la lista de confianza; registrado como {actor})",
+        "{known} (so named in the trust given; recorded as {actor})",
+        "{known} (así en la lista de confianza; registrado como {actor})",
     ),
     "said_something": ("something without a name", "algo sin nombre"),
     "said_approved": (
