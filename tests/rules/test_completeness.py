@@ -214,7 +214,7 @@ def test_a_report_says_what_is_complete_and_what_cannot_be() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_text_page_and_certificate_say_what_was_recorded(language: str) -> None:
     """The certificate left out who did what, what is complete, and the remarks about each proof."""
-    long = ("user_message_sent", {"content": "a long message " * 12})
+    long: tuple[str, Json] = ("user_message_sent", {"content": "a long message " * 12})
     report = judged(stream("conversation", CONVERSATION, [*SCRIPT, long]))
     remark = "judged as of a day: no verified time is earlier"
     report = replace(report, evidence=(replace(report.evidence[0], remarks=(remark,)),))
