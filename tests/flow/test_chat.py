@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import random
+import re
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -17,8 +19,10 @@ import pytest
 import foja
 from foja.app import App
 from foja.conversations.service import Conversation
+from foja.quotation import QUOTATION
 from tests.database.rows import disarm
 from tests.flow.command import Process, Run, check_refused
+from tests.rules.test_quotations import MARK, hostile
 
 ID = UUID(int=0xA)
 LATER = "2999-01-01T00:00:00Z"
@@ -202,6 +206,33 @@ def test_texts_cannot_control_the_terminal(run: Run, home: Path) -> None:
     assert "[red]bold[/red]" in line
     run("chat", "say", ID, json.dumps(result("t", "long" * 1000)), "--kind", "tool_use_completed")
     assert "(4,000 characters)" in run("chat", "show", ID).lines[1]
+
+
+def test_commands_quote_whoever_speaks(run: Run, home: Path) -> None:
+    """An actor, a tool, a reason and the name of a document stood in commands as words of ours."""
+    chance = random.Random(28)
+    say = [hostile(chance).replace("\x00", "").replace("\ud800", "") for _ in range(12)]
+    documents: list[UUID] = []
+
+    async def talk(app: App, conversation: Conversation) -> None:
+        await conversation.append("user_message_sent", {"content": say[0]}, actor=say[1])
+        await conversation.append(
+            "tool_use_requested", tool(say[2], tool_args={say[3]: say[4]}), actor=say[5]
+        )
+        await conversation.append("tool_use_completed", result(say[2], None, say[6]))
+        await conversation.append("turn_paused", {"reason": say[7]}, actor=say[8])
+        document = await app.documents.add(b"We agree.", name=say[9], actor=say[10])
+        await document.revoke(reason=say[11])
+        documents.append(document.id)
+
+    write(talk)
+    [document] = documents
+    listed = (("chat",), ("status",), ("jobs", "list"), ("chat", "show", ID), ("events", ID))
+    for arguments in (*listed, ("events", document), ("status", document), ("explain", document)):
+        ran = run(*arguments)
+        assert ran.code == 0, ran.err
+        assert MARK not in re.sub(QUOTATION, "", ran.out), arguments
+    assert MARK in run("events", ID).out
 
 
 @pytest.mark.usefixtures("written")
