@@ -38,8 +38,8 @@ from foja.judge.trust_parser import read
 from foja.proofs.cose import write_receipt
 from foja.proofs.cosignature import CosignatureAlgorithm, CosignerSigner
 from foja.proofs.ers import root_of
+from foja.proofs.monitor_statement import MonitorSigner, MonitorStatement
 from foja.proofs.ots.stamp import BITCOIN, MAGIC
-from foja.proofs.statement import MonitorSigner, Statement
 from foja.proofs.tsa.cms import MAX_CERTIFICATES
 from tests.rules import authorities, sigstores, stamps
 from tests.rules.all_proofs import all_proofs
@@ -322,7 +322,9 @@ def cosigned(algorithm: CosignatureAlgorithm) -> Judge:
 def stated() -> Judge:
     """Judge an event with as many statements of a trusted monitor as fit."""
     monitor = MonitorSigner("m.example", bytes(32))
-    told = Statement(Checkpoint("log.example/1", 9, bytes(32)), ENTITY, EVENT.seq + 1, EVENT.chain_hash, 1)
+    told = MonitorStatement(
+        Checkpoint("log.example/1", 9, bytes(32)), ENTITY, EVENT.seq + 1, EVENT.chain_hash, 1
+    )
     data = monitor.sign(told.text()).encode()
     trust = [SCENE.key.verifier().vkey(), monitor.verifier().vkey()]
 

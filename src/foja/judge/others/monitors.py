@@ -48,7 +48,7 @@ class Marks:
         return self._found.get((statement.entity_id, statement.events - 1), statement.head) != statement.head
 
 
-def _parsed(statements: Sequence[Detached]) -> Iterator[Statement]:
+def _parsed(statements: Sequence[Detached]) -> Iterator[MonitorStatement]:
     for each in statements:
         with suppress(Tampered, Refused):
             yield parse_monitor_statement(each.data)
