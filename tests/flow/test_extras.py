@@ -12,7 +12,6 @@ from collections.abc import Callable
 from importlib.metadata import packages_distributions
 from itertools import product
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
@@ -236,7 +235,10 @@ def test_nothing_needs_a_compiler(version: str, machine: str, pinned: bool, tmp_
 
 @pytest.mark.parametrize(
     ("extra", "package", "address"),
-    [("mcp", "mcp", "/mcp"), ("ag-ui", "ag_ui", f"/v1/conversations/{uuid4()}/ag-ui")],
+    [
+        ("mcp", "mcp", "/mcp"),
+        ("ag-ui", "ag_ui", "/v1/conversations/0190b8f0-0000-7000-8000-000000000000/ag-ui"),
+    ],
 )
 async def test_an_address_says_what_to_install(
     open_app: Callable[..., App], monkeypatch: pytest.MonkeyPatch, extra: str, package: str, address: str
