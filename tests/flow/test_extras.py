@@ -21,6 +21,7 @@ from tests.docs.pages import READMES, docs
 from tests.flow.access_scene import bearer, make_key
 from tests.flow.client import served
 
+CONVERSATION = "0190b8f0-0000-7000-8000-000000000000"
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GROUPS: dict[str, list[str]] = {"": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}
