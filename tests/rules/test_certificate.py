@@ -21,8 +21,9 @@ from foja.certificate.page import BundleInfo, certificate
 from foja.core.bundle import history
 from foja.core.canonical import Json
 from foja.errors import Refused
+from foja.judge.render.labels import ITEMS, KINDS, STATUSES, VERDICTS
 from foja.judge.render.notices import REASONS, translate
-from foja.judge.render.translations import ITEMS, KINDS, LANGUAGES, STATUSES, TRANSLATIONS, VERDICTS
+from foja.judge.render.translations import LANGUAGES, TRANSLATIONS
 from foja.judge.report import Report, Subject, Verdict
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from foja.judge.render.headline import headline
+from foja.judge.render.labels import ITEMS
 from foja.judge.render.statements import Section, section
 from foja.judge.render.style import ICONS, STYLE
 from foja.judge.render.timeline import Entry, timeline
-from foja.judge.render.translations import ITEMS, index_of, text
+from foja.judge.render.translations import index_of, text
 from foja.judge.render.view import facts, view_finding
 from foja.judge.render.words import item_name, say_fingerprint
 from foja.judge.report import Report

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from foja.judge.render.headline import headline, missing_items
+from foja.judge.render.labels import STATUSES, VERDICTS
 from foja.judge.render.notices import explain, translate
 from foja.judge.render.statements import Section, section
 from foja.judge.render.timeline import timeline
-from foja.judge.render.translations import STATUSES, VERDICTS, index_of, text
+from foja.judge.render.translations import index_of, text
 from foja.judge.render.words import say_item, say_limit, say_source, say_time, say_times, title
 from foja.judge.report import Report, plain
 from foja.proofs.finding import Finding, Status

@@ -6,8 +6,9 @@ import re
 from datetime import UTC, datetime
 from functools import partial
 
+from foja.judge.render.labels import ITEMS, KINDS
 from foja.judge.render.notices import translate
-from foja.judge.render.translations import ITEMS, KINDS, TRANSLATIONS, index_of, text
+from foja.judge.render.translations import TRANSLATIONS, index_of, text
 from foja.judge.report import Report, Verdict
 from foja.proofs.contents import Contents
 from foja.proofs.finding import Finding, TrustItem
