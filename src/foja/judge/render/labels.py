@@ -1,4 +1,4 @@
-"""What a report calls a verdict, a status, a kind of evidence and what you trust, in English and in Spanish."""
+"""What a report calls verdicts, statuses, kinds of evidence and trust, in English and in Spanish."""
 
 from __future__ import annotations
 
