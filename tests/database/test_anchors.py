@@ -337,7 +337,10 @@ async def test_the_daily_cap_stops_new_batches_and_everything_says_so(
         [document] = await stage.protect(1)
         await stage.work()
         assert stage.statuses() == {}
-        assert "no batch is sent now (the daily cap of polygon" in await stage.app.documents.explain(document)
+        assert (
+            "no batch is sent now (“the daily cap of polygon is reached"
+            in await stage.app.documents.explain(document)
+        )
         [polygon, *_] = await stage.app.anchors.overview()
         assert polygon.held == "the daily cap of polygon is reached; see docs/settings.md"
         assert polygon.waiting == 1
