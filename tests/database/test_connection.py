@@ -14,7 +14,7 @@ from psycopg.waiting import Ready, Wait
 from foja.driver.connection import MAX_READS, _read_eagerly
 from foja.driver.database import Database
 from foja.driver.garbage import MANY
-from foja.errors import FojaError
+from foja.errors import FojaError, LedgerUnavailable
 
 ROWS = 40_000
 LONG: LiteralString = "select n, repeat('x', 200) from generate_series(1, %(rows)s) n"
@@ -131,10 +131,12 @@ def waits(gen: PQGen[str]) -> int:
 def test_available_input_is_read_without_waiting() -> None:
     here, there = socket.socketpair()
     with here, there:
-        assert waits(_read_eagerly(reading(10), here.fileno())) == 10
+        assert waits(_read_eagerly(reading(10), here.fileno(), None)) == 10
         there.send(b"x")
-        assert waits(_read_eagerly(reading(10), here.fileno())) == 1
-        assert waits(_read_eagerly(reading(2 * MAX_READS + 3), here.fileno())) == 3, "other tasks must run"
+        assert waits(_read_eagerly(reading(10), here.fileno(), None)) == 1
+        assert waits(_read_eagerly(reading(2 * MAX_READS + 3), here.fileno(), None)) == 3, (
+            "other tasks must run"
+        )
 
 
 async def test_a_query_that_is_cancelled_twice_is_quiet(
@@ -150,4 +152,16 @@ async def test_a_query_that_is_cancelled_twice_is_quiet(
         assert task.cancelled()
     assert [each.getMessage() for each in caplog.records if each.name.startswith("psycopg")] == []
     assert await database.rows("select 1")
+    await database.close()
+
+
+async def test_only_silence_ends_an_answer(database_url: str) -> None:
+    """A page of many rows was cut off after the limit of an answer, while its rows arrived."""
+    database = Database(database_url, "foja_api", 1, answer_seconds=0.5)  # a statement has twice as long
+    slow: LiteralString = (
+        "select repeat('x', 20000) from generate_series(1, 15), lateral (select pg_sleep(0.2)) s"
+    )
+    assert len(await database.rows(slow)) == 15
+    with pytest.raises(LedgerUnavailable, match="no answer within 1 s"):
+        await database.rows("select pg_sleep(60)")
     await database.close()

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import select
 from collections.abc import AsyncGenerator
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import psycopg
@@ -41,7 +42,7 @@ logging.getLogger("psycopg").addFilter(_is_news)
 class Connection(AsyncConnection[tuple[Any, ...]]):
     """A psycopg connection that waits less often, with statements that act for one tenant.
 
-    `answer_seconds` limits the wait for each answer of the server; None waits as long as it takes.
+    `answer_seconds` limits how long the server may be silent; None waits as long as it takes.
     """
 
     statements: TenantStatements
@@ -55,16 +56,14 @@ class Connection(AsyncConnection[tuple[Any, ...]]):
     ) -> Result:
         """Run `gen` to its result. Wait only if no input is available.
 
-        Without an answer in time the connection is closed: nothing can be known of its statement.
+        Where nothing arrives in time the connection is closed: nothing can be known of its statement.
         """
-        answer = _read_eagerly(gen, self.pgconn.socket)
-        if timeout is not None or self.answer_seconds is None:
-            return await super().wait(answer, interval, timeout)
+        limit = self.answer_seconds if timeout is None else None
         try:
-            return await super().wait(answer, interval, self.answer_seconds)
-        except psycopg.errors._WaitTimeout as error:
+            return await super().wait(_read_eagerly(gen, self.pgconn.socket, limit), interval, timeout)
+        except _Silent as error:
             self.pgconn.finish()
-            raise psycopg.OperationalError(f"no answer within {self.answer_seconds:g} s") from error
+            raise psycopg.OperationalError(f"no answer within {limit:g} s") from error
 
     async def notifications(self) -> AsyncGenerator[Notify]:
         """Yield notifications without end. A server that is silent is asked whether it still answers."""
@@ -91,18 +90,37 @@ async def is_recovering(url: str) -> bool:
     return Ping(found) == Ping.REJECT
 
 
-def _read_eagerly(gen: PQGen[Result], socket: int) -> PQGen[Result]:
-    """Yield as `gen` does, except for input that is available. The first read of a result always waits."""
+class _Silent(Exception):
+    """Nothing has arrived for as long as an answer may take."""
+
+
+def _read_eagerly(gen: PQGen[Result], socket: int, limit: float | None) -> PQGen[Result]:
+    """Yield as `gen` does, except for input that is available. The first read of a result always waits.
+
+    Raise `_Silent` if nothing arrives for `limit` seconds; a long result may take longer.
+    """
+    heard = monotonic()
     try:
         wanted = next(gen)
         while True:
             ready = yield wanted
+            if ready:
+                heard = monotonic()
+            elif limit is not None and monotonic() - heard > limit and not _has_input(socket):
+                raise _Silent
             wanted = gen.send(ready)
             if ready == Ready.R and wanted == Wait.R:
                 wanted = _read_available(gen, socket)
     except StopIteration as end:
         result: Result = end.value
         return result
+
+
+def _has_input(socket: int) -> bool:
+    """Return whether input is there that this process had no time to read."""
+    poll = select.poll()
+    poll.register(socket, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _read_available(gen: PQGen[Any], socket: int) -> Wait:
