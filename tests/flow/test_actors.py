@@ -30,6 +30,7 @@ SLOT, MAINTENANCE = f"{TALK}/slots/{{token}}", "/v1/maintenance"
 # They judge, serve, or switch what no event records; other tests call them with what they need.
 ELSEWHERE = (
     "/v1/verify",
+    "/v1/log/receipt",
     "/mcp",
     "/v1/anchors",
     f"{TALK}/ag-ui",

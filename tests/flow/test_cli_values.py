@@ -57,6 +57,7 @@ PATHS = {"home", "output", "html", "event", "proof", "certificate", "file", "fil
     "root",
     "state",
     "write",
+    "also",
 }
 
 

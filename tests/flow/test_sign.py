@@ -35,7 +35,8 @@ def test_a_signature_goes_from_openssl_to_the_verdict(run: Run, home: Path, tmp_
     refused = run("sign", document, tmp_path / "other.sig", "--key", tmp_path / "ana.pub")
     check_refused(refused, 1, "SIGNATURE_INVALID")
     shown = run("status", document).out
-    assert [line.split()[1:3] for line in shown.splitlines() if " CN=Ana" in line][:1] == [["cms", "checked"]]
+    [signature, *_] = [line.split() for line in shown.splitlines() if "“CN=Ana”" in line]
+    assert signature[1:3] == ["cms", "checked"]
     assert "it was recorded as unchecked" in shown
 
     asyncio.run(work())
