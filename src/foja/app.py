@@ -23,6 +23,7 @@ from foja.blobs.store import READ, WRITE, Store, open_store
 from foja.blobs.uploads import PartialUploads
 from foja.conversations import assembly as conversations
 from foja.conversations.model.events import CONVERSATION
+from foja.core.fields import check_tenant
 from foja.core.note import Signer
 from foja.core.registry import Domain
 from foja.documents import assembly as documents
@@ -60,7 +61,7 @@ from foja.system.hygiene.service import Hygiene, open_hygiene
 from foja.system.keys import KeyRecorder
 from foja.system.model.events import HYGIENE
 from foja.system.service import System
-from foja.tenants.app import TenantApp, TenantServices, check_tenant
+from foja.tenants.app import TenantApp, TenantServices
 from foja.threads import assembly as threads
 from foja.webhooks import assembly as webhooks
 from foja.workers import Workers, open_or_wait

@@ -14,7 +14,8 @@ from pydantic import AfterValidator, Field, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from foja.errors import SetupFailed
+from foja.core.fields import check_tenant
+from foja.errors import Refused, SetupFailed
 
 PREFIX = "FOJA_"
 FOR_TESTS = "FOJA_TEST_"  # variables of the test suite
@@ -23,13 +24,14 @@ log = logging.getLogger("foja.settings")
 Secret: TypeAlias = Annotated[str, Field(repr=False)]
 
 
-def _not_reserved(tenant: str) -> str:
-    if tenant == "system":
-        raise ValueError("the tenant `system` is that of the installation's own stream; choose another")
-    return tenant
+def _tenant(name: str) -> str:
+    try:
+        return name and check_tenant(name)
+    except Refused as error:
+        raise ValueError(str(error)) from None
 
 
-Tenant: TypeAlias = Annotated[str, AfterValidator(_not_reserved)]
+Tenant: TypeAlias = Annotated[str, AfterValidator(_tenant)]
 
 
 def _networks(text: str) -> str:

@@ -20,6 +20,7 @@ from foja.core.bundle.proof_file import MEDIA_TYPE as PROOF_TYPE
 from foja.core.event import FIRST, LAST, is_in_calendar
 from foja.core.fields import many
 from foja.errors import Refused, Tampered
+from foja.files import Named, open_file
 from foja.judge.detached import MAX_PROOFS, Detached, judge_detached, limit_proofs, split_statements
 from foja.judge.existence import Proven, earliest_of
 from foja.judge.proof import MAX_BYTES, UNEXPECTED, not_judged, other_algorithms
@@ -29,7 +30,6 @@ from foja.judge.trust_parser import read
 from foja.proofs.finding import Finding, Status
 from foja.proofs.ots.header import SIZE
 
-Named: TypeAlias = "str | PathLike[str]"
 TrustItem: TypeAlias = "bytes | Named"
 Proof: TypeAlias = "bytes | Named | Detached"
 _HEADERS = re.compile(r"block-([0-9]{1,9})\b.*")
@@ -211,9 +211,14 @@ def _opened(subject: bytes | Named | BinaryIO) -> Iterator[tuple[BinaryIO, str |
 def _open(path: Named) -> BinaryIO:
     """Return an open file, or raise `Refused` for one that cannot be read."""
     try:
-        return Path(path).open("rb")
+        return open_file(path)
     except (OSError, ValueError) as error:
         raise Refused(f"{str(path)[:250]!a} cannot be read ({error}); give the path of a file") from None
+
+
+def _read(path: Named) -> bytes:
+    with _open(path) as file:
+        return file.read()
 
 
 def _seekable(file: BinaryIO) -> BinaryIO:
@@ -229,10 +234,7 @@ def _content(item: TrustItem) -> str | bytes:
     if not isinstance(item, str | PathLike):
         raise Refused(f"{item!r:.80} is not a trust item; give a text, the content of a file, or its path")
     is_path = isinstance(item, PathLike) or (len(item) < _LONGEST_PATH and Path(item).is_file())
-    if not is_path:
-        return str(item)
-    with _open(item) as file:
-        return file.read()
+    return _read(item) if is_path else str(item)
 
 
 def _detached(proof: bytes | Named | Detached, files: ExitStack) -> Detached:
@@ -264,7 +266,7 @@ def with_headers(trust: Trust, headers: Iterable[tuple[int, bytes] | Named]) -> 
 
 
 def _bitcoin_headers(path: Path) -> list[tuple[int, bytes]]:
-    named, data = _HEADERS.fullmatch(path.name), _from_hex(path.read_bytes())
+    named, data = _HEADERS.fullmatch(path.name), _from_hex(_read(path))
     if named is None:
         raise Refused(f"{path.name!a} does not name its block; rename it block-<height>.hex or .bin")
     if not data or len(data) % SIZE:

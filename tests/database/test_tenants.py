@@ -328,7 +328,7 @@ async def test_services_of_a_tenant_are_kept_and_bounded(app: App) -> None:
     assert app._tenants.cache_info().currsize <= 1_024
 
 
-@all_cases("name", ["", "system", "a\nb", "x" * 201, "\0", 5])
+@all_cases("name", ["", "system", "a\nb", "a\u202eb", "x" * 201, "é" * 128, "\0", 5])
 def test_no_tenant_has_such_a_name(open_app: Callable[..., App], name: str) -> None:
     with pytest.raises(Refused):
         open_app().tenant(name)

@@ -51,6 +51,7 @@ READ = {
 }
 # Files that are written, and those whose absence is reported by their name, also with exit code 2.
 PATHS = {"home", "output", "html", "event", "proof", "certificate", "file", "files", "signature"} | {
+    "also",
     "headers",
     "policy",
     "checkpoint",

@@ -27,6 +27,7 @@ from tests.flow.keyed_acts import (
     Scene,
     acts,
     code_of,
+    event,
     making,
     opened,
     recorded,
@@ -131,3 +132,20 @@ async def test_a_key_is_of_its_principal_and_address(scene: Scene) -> None:
         f"/v1/products/{one}/images?expected_seq=0", json={"url": "https://cdn.example/2"}
     )
     assert (answer.status_code, code_of(answer)) == (409, "wrong_expected_seq")
+
+
+async def test_a_conversation_under_one_key_has_one_body(scene: Scene) -> None:
+    """After `{}`, a body with an event or with another id was answered as if it were the same."""
+    client, key = scene.api.client, {"Idempotency-Key": "talk"}
+    bodies: list[dict[str, Any]] = [{}, {"event": event("a")}, {"id": str(uuid4())}, {}]
+    answers = [await client.post("/v1/conversations", json=each, headers=key) for each in bodies]
+    assert [each.status_code for each in answers] == [201, 409, 409, 200]
+    assert {code_of(each) for each in answers[1:3]} == {"idempotency_conflict"}
+
+
+async def test_a_request_has_one_key(scene: Scene) -> None:
+    """Of two headers Idempotency-Key one was used, and it was not said which."""
+    headers = [("Idempotency-Key", "a"), ("Idempotency-Key", "b")]
+    refused = await scene.api.client.post("/v1/conversations", json={}, headers=headers)
+    assert refused.status_code == 400
+    assert "idempotency-key is repeated; send it once" in refused.text

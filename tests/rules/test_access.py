@@ -69,7 +69,7 @@ def test_claims_without_a_scope_give_nothing(scope: Any) -> None:
         RULES.principal({**CLAIMS, "scope": scope})
 
 
-@pytest.mark.parametrize("tenant", [None, "", "system", 7, ["acme"], "x" * 256])
+@pytest.mark.parametrize("tenant", [None, "", "system", 7, ["acme"], "x" * 256, "a\nb", "a\u202eb"])
 def test_claims_without_a_tenant_give_nothing(tenant: Any) -> None:
     with pytest.raises(NotAllowed, match="tenant"):
         RULES.principal({**CLAIMS, "tenant": tenant})

@@ -31,8 +31,8 @@ def test_a_host_is_required_since_http_1_1() -> None:
         check_head([], "1.1")
 
 
-@pytest.mark.parametrize("name", [b"host", b"authorization", b"origin"])
-def test_what_decides_about_access_is_sent_once(name: bytes) -> None:
+@pytest.mark.parametrize("name", [b"host", b"authorization", b"origin", b"idempotency-key"])
+def test_what_decides_about_access_or_is_a_key_is_sent_once(name: bytes) -> None:
     with pytest.raises(Rejected, match="repeated"):
         check_head([HOST, (name, b"a"), (name, b"a")], "1.1")
 

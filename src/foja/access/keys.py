@@ -14,7 +14,7 @@ from foja import sql
 from foja.access.model.grant import Grant
 from foja.access.model.key import SECRET_BYTES, ApiKey, key_with_id, make_key
 from foja.access.model.principal import Principal, Scope, parse_scopes
-from foja.core.fields import check_limit, many
+from foja.core.fields import check_limit, check_tenant, many
 from foja.driver.database import Database
 from foja.errors import BadPayload, Refused
 
@@ -66,7 +66,7 @@ class Keys:
             sql.query("create_key"),
             key=key.id,
             hash=key.digest,
-            tenant=check_tenant(tenant),
+            tenant=check_tenant(tenant, BadPayload),
             name=name,
             scopes=sorted(check_scopes(many(scopes))),
             installation=installation,
@@ -121,13 +121,6 @@ class Keys:
         principal = Principal(tenant, f"key:{key_id}", rights, installation=installation, name=name or None)
         ends = None if seconds is None else asked + seconds
         return Grant(principal, "key", digest, key_id, ends, version=version)
-
-
-def check_tenant(tenant: str) -> str:
-    """Return the name of a tenant, or raise `BadPayload`."""
-    if not tenant or tenant == "system":
-        raise BadPayload(f"{tenant!r} is not the name of a tenant; choose another")
-    return tenant
 
 
 def check_scopes(scopes: Collection[str]) -> frozenset[Scope]:

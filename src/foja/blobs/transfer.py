@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from foja.errors import Refused
+from foja.files import open_file
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -21,7 +22,7 @@ CHUNK_BYTES = 1 << 20  # more is hashed in a thread
 @contextmanager
 def unchanged(path: Path) -> Iterator[BinaryIO]:
     """Yield an open file, and raise `Refused` if it was changed while the block read it."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         before = os.fstat(file.fileno())
         yield file
         after = os.fstat(file.fileno())

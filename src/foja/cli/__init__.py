@@ -14,7 +14,7 @@ from importlib import import_module
 from types import CoroutineType, TracebackType
 from typing import Any
 
-from foja.cli.output import escape_unencodable, report_error
+from foja.cli.output import escape_unencodable, open_streams, print_error, report_error
 from foja.cli.parser import build_parser
 from foja.errors import FojaError, SetupFailed, Unavailable, redact
 from foja.extras import needs
@@ -24,20 +24,26 @@ FOUND, WRONG, INTERRUPTED, PIPE_CLOSED, TERMINATED = 1, 2, 130, 141, 143
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; each of our errors is printed as one line."""
+    if not open_streams():
+        print_error("standard output is closed; redirect it, for instance to /dev/null")
+        return WRONG
     escape_unencodable()
     sys.excepthook = _print_traceback
-    arguments = build_parser().parse_args(argv)
+    arguments = Namespace(json=False)
     try:
+        build_parser().parse_args(argv, arguments)
         return _run(arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        return _ignore_closed_pipe()
+        _discard_unwritten()
+        return PIPE_CLOSED
     except FojaError as error:
         report_error(error, as_json=arguments.json)
         return WRONG if isinstance(error, SetupFailed | Unavailable) else FOUND
     except OSError as error:
         report_error(error, as_json=arguments.json)
+        _discard_unwritten()
         return WRONG
 
 
@@ -79,7 +85,9 @@ def _run_async(command: Coroutine[Any, Any, int]) -> int:
         return TERMINATED
 
 
-def _ignore_closed_pipe() -> int:
-    """Redirect stdout, so that Python does not report the closed pipe again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return PIPE_CLOSED
+def _discard_unwritten() -> None:
+    """Discard what stdout cannot take, so that Python does not report it again at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

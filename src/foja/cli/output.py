@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 from unicodedata import category
@@ -18,6 +19,19 @@ from foja.quotation import visible
 
 _JOINERS = "\u200c\u200d"  # of emoji and of some scripts
 Progress = Callable[[int, int], None]
+
+
+def open_streams() -> bool:
+    """Open /dev/null where a standard stream is closed, so that no other file gets its number.
+
+    Return whether standard output was open.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    return sys.stdout is not None
 
 
 def escape_unencodable() -> None:
@@ -57,12 +71,18 @@ def print_notes(notes: Iterable[str | None]) -> None:
 def print_wait(line: str) -> None:
     """Print what is waited for to a person who watches."""
     if sys.stderr.isatty():
-        print(escape(line), file=sys.stderr, flush=True)
+        _print_to_stderr(escape(line))
 
 
 def print_error(line: str) -> None:
     """Print an error as one line on stderr."""
-    print(f"foja: {escape(' '.join(line.split()))}", file=sys.stderr, flush=True)
+    _print_to_stderr(f"foja: {escape(' '.join(line.split()))}")
+
+
+def _print_to_stderr(line: str) -> None:
+    """Print a line; that standard error cannot be written must not change how a command ends."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def report_error(error: FojaError | OSError, *, as_json: bool) -> None:
@@ -74,7 +94,7 @@ def report_error(error: FojaError | OSError, *, as_json: bool) -> None:
         detail = redact(f"{error.filename or 'the system'}: {error.strerror or error}")
     if as_json:
         body = {"error": type(error).__name__, "code": code, "retryable": retryable, "detail": detail}
-        print(json.dumps(body, ensure_ascii=False), file=sys.stderr, flush=True)
+        _print_to_stderr(json.dumps(body, ensure_ascii=False))
     else:
         print_error(detail)
 

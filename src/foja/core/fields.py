@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 from foja.errors import Refused
 
 MAX_NAME = 1_024  # bytes of an actor or of a key
+SYSTEM_TENANT = "system"  # of the stream of the installation
+MAX_TENANT, MAX_TENANT_BYTES = 200, 255  # characters and bytes of the name of a tenant
 MAX_SECONDS = 315_576_000  # ten years
 MAX_INTEGER = 2**31 - 1
 
@@ -28,6 +30,24 @@ def check_fields(value: object, rules: Rules, error: type[Refused]) -> None:
     for name, (fits, expected) in rules.items():
         if not fits(given := getattr(value, name)):
             raise error(f"{type(value).__name__}.{name} is {reprlib.repr(given)}: expected {expected}")
+
+
+def check_tenant(name: object, error: type[Refused] = Refused) -> str:
+    """Return the name of a tenant, or raise `error` if no tenant can have it."""
+    if not (
+        isinstance(name, str)
+        and name.isprintable()
+        and 0 < len(name) <= MAX_TENANT
+        and len(name.encode()) <= MAX_TENANT_BYTES
+    ):
+        raise error(
+            f"{name!a:.100} is not a name of a tenant: expected 1 to {MAX_TENANT} printable characters"
+        )
+    if name == SYSTEM_TENANT:
+        raise error(
+            f"the tenant `{SYSTEM_TENANT}` is that of the installation's own stream; choose another name"
+        )
+    return name
 
 
 def many(given: object) -> list[Any]:

@@ -13,6 +13,7 @@ from foja.core.bundle.reader import open_container, starts_like_zip
 from foja.core.note import parse_checkpoint, split_note
 from foja.core.proof import HEADER, parse_proof
 from foja.errors import BadBundle, Refused, SetupFailed, Tampered
+from foja.files import open_file
 
 MAX_BYTES = 256 << 10  # of a checkpoint or a log proof
 _PROOF = ".tlog-proof"
@@ -53,7 +54,7 @@ def _inside(place: Path) -> list[Path]:
 
 def _notes(path: Path) -> list[str]:
     """Return the signed checkpoints in a file; none if it is of another kind."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         texts = _proofs_in(file) if starts_like_zip(file) else [_start_of(file)]
     return [note for text in texts for note in _note(text)]
 

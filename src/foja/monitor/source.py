@@ -10,6 +10,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from foja.errors import ObjectMissing, SetupFailed, Unavailable
+from foja.files import read_file
 from foja.remote.online import TileLog, connect
 
 PATH = "/v1/log"  # of an installation of Foja
@@ -31,7 +32,7 @@ class Folder:
     async def read(self, path: str) -> bytes:
         """Return a file."""
         try:
-            return await asyncio.to_thread((self._root / path).read_bytes)
+            return await asyncio.to_thread(read_file, self._root / path)
         except (FileNotFoundError, NotADirectoryError):
             raise ObjectMissing(f"{path} is not in {self._root}") from None
         except OSError as error:

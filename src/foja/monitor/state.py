@@ -15,6 +15,7 @@ from foja.core.merkle import Frontier
 from foja.core.note import Checkpoint
 from foja.embedded.locks import opened, try_exclusive
 from foja.errors import SetupFailed, Tampered
+from foja.files import read_file
 from foja.monitor.streams import ID_BYTES, ROW_BYTES, Cut, Finding
 
 FORM = "foja/monitor-state/v1"
@@ -107,7 +108,7 @@ class State:
 def read_state(path: Path) -> State | None:
     """Return the state in a file, or None without one. Raise `SetupFailed` for a damaged one."""
     try:
-        return State.decode(path.read_bytes())
+        return State.decode(read_file(path))
     except FileNotFoundError:
         return None
     except Tampered as error:

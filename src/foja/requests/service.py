@@ -45,9 +45,10 @@ class KeyedRequest:
                 REQUEST, self._stream(self.key), ANSWERED, body, idempotency_key="answer", actor=self.actor
             )
             try:
-                await self.ledger.append(draft)
+                event = await self.ledger.append(draft)
             except IdempotencyConflict:
                 return await self.found(asked)
+            return made if event.replayed else None
         return None
 
     def new_id(self, what: bytes) -> UUID | None:

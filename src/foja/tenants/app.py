@@ -13,17 +13,14 @@ from foja.documents.bundles import Bundles
 from foja.documents.document import Document
 from foja.documents.service import Documents
 from foja.documents.stamper import Stamper
-from foja.errors import Refused, UnknownDomain
+from foja.errors import UnknownDomain
 from foja.images.service import Images
 from foja.jobs.admin import Jobs
 from foja.ledger.ledger import Ledger
 from foja.settings import Settings
 from foja.streams import Registry, Streams
-from foja.system.model.events import TENANT as SYSTEM
 from foja.threads.service import Threads
 from foja.webhooks.service import Webhooks
-
-MAX_NAME = 200
 
 
 class TenantApp:
@@ -79,14 +76,3 @@ class TenantServices:
         app.documents, app.conversations = self.documents(tenant), self.conversations(tenant)
         app.images, app.threads = self.images(tenant), self.threads(tenant)
         app.webhooks = self.webhooks(tenant)
-
-
-def check_tenant(name: str) -> str:
-    """Return the name of a tenant, or raise `Refused` if no tenant can have it."""
-    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
-        raise Refused(
-            f"{name!r:.100} is not a name of a tenant: expected 1 to {MAX_NAME} printable characters"
-        )
-    if name == SYSTEM:
-        raise Refused(f"the tenant `{SYSTEM}` is that of the installation's own stream; choose another")
-    return name

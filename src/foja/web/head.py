@@ -1,4 +1,4 @@
-"""What the head of a request must be, beyond its syntax: one host, and one statement of who sends it."""
+"""What the head of a request must be, beyond its syntax: one host, one sender, and one key."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from foja.web.problems import Rejected
 
 # A second one of these could be read by a proxy in front, and the first one here.
-SINGLE = frozenset({b"host", b"authorization", b"origin"})
+SINGLE = frozenset({b"host", b"authorization", b"origin", b"idempotency-key"})
 HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*)(?::[0-9]*)?")
 
 
 def check_head(headers: Iterable[tuple[bytes, bytes]], version: str) -> None:
-    """Raise `Rejected` unless a head names one valid host and repeats nothing that decides about access."""
+    """Raise `Rejected` unless a head names one valid host and repeats nothing that may stand once."""
     found: dict[bytes, bytes] = {}
     for name, value in headers:
         if name in SINGLE:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from foja.access.model.principal import Principal, Scope
-from foja.errors import NotAllowed
+from foja.core.fields import check_tenant
+from foja.errors import NotAllowed, Refused
 
 INSTALLATION = "installation"  # beside the scopes: it covers what all tenants share
 PREFIX = "foja:"
@@ -46,13 +47,13 @@ class ClaimRules:
     def _tenant(self, claims: Mapping[str, Any]) -> str:
         if not self.tenant_claim:
             return self.own_tenant
-        tenant = claims.get(self.tenant_claim)
-        if not isinstance(tenant, str) or not 0 < len(tenant.encode()) <= 255 or tenant == "system":
+        try:
+            return check_tenant(claims.get(self.tenant_claim))
+        except Refused as error:
             raise NotAllowed(
-                f"the token names no tenant: its claim `{self.tenant_claim}` needs a name; "
+                f"the token names no tenant in its claim `{self.tenant_claim}`: {error}; "
                 "FOJA_JWT_TENANT_CLAIM chooses the claim"
-            )
-        return tenant
+            ) from None
 
 
 def _names(value: object) -> frozenset[str]:

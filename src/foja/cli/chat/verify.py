@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
-from foja.cli.installation import open_database, open_object_store, read_verifiers
+from foja.cli.installation import open_database, open_object_store, read_settings, read_verifiers
 from foja.cli.output import print_result
 from foja.conversations.model.events import CONVERSATION
 from foja.conversations.model.order import Envelope
@@ -20,9 +20,10 @@ from foja.observe.fsck.single import StreamReport, fsck_stream
 
 async def verify(arguments: Namespace) -> int:
     """Print what is proven about a conversation, what is not proven, and what is wrong."""
+    settings = read_settings(arguments)
     async with open_database(arguments) as url:
         outside = Outside(open_object_store(arguments), await read_verifiers(arguments, url))
-        stream = await fsck_stream(url, outside, arguments.conversation)
+        stream = await fsck_stream(url, outside, arguments.conversation, settings.own_tenant)
     if stream.domain != CONVERSATION.name:
         raise WrongEntity(f"the stream is a {stream.domain}, not a conversation; use `foja fsck`")
     clean = stream.report.clean

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Sequence
@@ -44,17 +43,9 @@ def walk(paths: Sequence[Path]) -> Found:
     for path in paths:
         if path.is_dir():
             _walk_folder(path.resolve(), found)
-        elif path.exists() and not path.is_file():
-            found.unread.append((path, _not_regular(path)))
         else:
             found.files.append((path, path.name))
     return found
-
-
-def _not_regular(path: Path) -> OSError:
-    """Return why a pipe, a socket or a device is refused: reading it may wait or go on without end."""
-    reason = "it is a special file, which may have no end; copy its content to a file, and protect that"
-    return OSError(errno.EINVAL, reason, str(path))
 
 
 def digest(path: Path) -> tuple[str, int]:

@@ -10,7 +10,7 @@ from foja.cli.documents.status import find_document
 from foja.cli.installation import open_installation
 from foja.cli.output import print_result
 from foja.documents.model.signatures import view_signatures
-from foja.errors import TooLarge
+from foja.files import read_file
 
 LARGEST = 524_288  # in PEM, a signature is larger than its bytes
 
@@ -37,10 +37,4 @@ async def sign(arguments: Namespace) -> int:
 
 
 def _read(path: Path | None) -> bytes | None:
-    if path is None:
-        return None
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise TooLarge(f"{path} is too large for a signature or a key; at most {LARGEST:,} bytes are read")
-    return data
+    return None if path is None else read_file(path, LARGEST)

@@ -11,6 +11,7 @@ from foja.cli.output import print_result
 from foja.cli.output_files import check_targets, write_file
 from foja.core.proof import MAX_BYTES
 from foja.errors import Refused
+from foja.files import read_file
 from foja.ledger.excerpts import growth_receipt, prove_event
 
 _KEYS = "send the key separately: `foja log key` prints it, `foja log key --pem` for other tools"
@@ -51,8 +52,7 @@ async def _growth(arguments: Namespace) -> int:
     target, older = arguments.output, arguments.checkpoint
     check_targets(arguments, target)
     try:
-        with older.open(encoding="utf-8", newline="") as file:
-            note = file.read(MAX_BYTES + 1)
+        note = read_file(older, MAX_BYTES).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise Refused(f"{older} cannot be read as a checkpoint ({error})") from None
     async with open_installation(arguments) as app:

@@ -6,12 +6,15 @@ from argparse import Namespace
 from pathlib import Path
 
 from foja.cli.output import print_error, print_json, print_result
+from foja.core.canonical import MAX_BYTES as MAX_BODY
 from foja.core.excerpt import Excerpt, parse_excerpt
 from foja.core.note import Checkpoint, Verifier, parse_checkpoint, split_note
-from foja.core.proof import parse_proof
+from foja.core.proof import MAX_BYTES, parse_proof
 from foja.errors import Refused, SetupFailed, Tampered
+from foja.files import read_file
 
 EVENT_SUFFIX = ".event.json"
+LARGEST_EVENT = 8 * MAX_BODY  # written with escapes and spaces
 INDETERMINATE = 2
 WRITES = "In the installation of the log, `foja log key > FILE` writes it"
 
@@ -38,17 +41,16 @@ def verify(arguments: Namespace) -> int:
 def read_key(text: str, option: str) -> Verifier:
     """Return a public key, given as text or as the name of a file, or raise `SetupFailed`."""
     path = Path(text)
-    if not path.is_file() and text.count("+") < 2:
+    is_file = path.exists()
+    if not is_file and text.count("+") < 2:
         raise SetupFailed(
             f"{option}: there is no file {text}, and it is not a public key (name+id+key). {WRITES}"
         )
     try:
-        return Verifier.from_vkey(read_text(path).strip() if path.is_file() else text)
+        return Verifier.from_vkey(read_text(path).strip() if is_file else text)
     except Refused as error:
         what = (
-            f"the file {path} does not have a public key of a log"
-            if path.is_file()
-            else "not a public key of a log"
+            f"the file {path} does not have a public key of a log" if is_file else "not a public key of a log"
         )
         raise SetupFailed(f"{option}: {what}: {error}. {WRITES}") from None
 
@@ -67,7 +69,7 @@ def read_checkpoint(path: Path, option: str) -> str:
 
 def read_text(path: Path) -> str:
     """Return the text of a file; bytes that are not UTF-8 are replaced, and the check refuses them."""
-    return path.read_text(encoding="utf-8", errors="replace")
+    return read_file(path, MAX_BYTES).decode(errors="replace")
 
 
 def event_file(proof: Path) -> Path:
@@ -81,7 +83,7 @@ def _read_excerpt(arguments: Namespace) -> Excerpt | None:
     path = arguments.event or event_file(arguments.proof)
     if not path.exists():
         raise SetupFailed(f"the event is missing: {path} does not exist; give --event FILE or --entry HEX")
-    return parse_excerpt(path.read_bytes())
+    return parse_excerpt(read_file(path, LARGEST_EVENT))
 
 
 def _sentences(excerpt: Excerpt | None, index: int, checkpoint: Checkpoint) -> list[str]:

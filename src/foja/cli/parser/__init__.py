@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import RawDescriptionHelpFormatter
 
 from foja import __version__
 from foja.cli.parser.administration.access import add_access
@@ -25,7 +25,7 @@ from foja.cli.parser.records.anchors import add_anchors
 from foja.cli.parser.records.documents import add_bundle, add_documents, add_sign, add_trust, add_verify
 from foja.cli.parser.records.images import add_images, add_stress
 from foja.cli.parser.records.ledger import add_chat, add_events, add_integrity, add_log
-from foja.cli.parser.verbs import Verbs, shared_options
+from foja.cli.parser.verbs import Parser, Verbs, shared_options
 
 EXAMPLES = """examples:
   foja demo                                   show every feature, in a temporary folder
@@ -74,9 +74,9 @@ _VERBS = (  # in the order of the help
 )
 
 
-def build_parser() -> ArgumentParser:
+def build_parser() -> Parser:
     """Return the parser of the whole command line."""
-    parser = ArgumentParser(
+    parser = Parser(
         prog="foja",
         description="An ordered, append-only, tamper-evident ledger.",
         epilog=EXAMPLES,

@@ -21,6 +21,11 @@ def path(text: str) -> Path:
     return Path(text).expanduser().absolute()
 
 
+def any_text(text: str) -> str:
+    """Return a text that may be empty; every other argument refuses that."""
+    return text
+
+
 def stream(text: str) -> UUID | None:
     """Return the id of a stream, or None for the whole log."""
     try:

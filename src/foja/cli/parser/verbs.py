@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
-from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
+import sys
+from argparse import (
+    SUPPRESS,
+    Action,
+    ArgumentError,
+    ArgumentParser,
+    RawDescriptionHelpFormatter,
+    _SubParsersAction,
+)
 from functools import cache
-from typing import Any
+from typing import IO, Any, NoReturn
 
 from foja.access.local import local_actor
-from foja.cli.parser.values import path
+from foja.cli.output import escape
+from foja.cli.parser.values import any_text, path
+
+
+class Parser(ArgumentParser):
+    """A parser that refuses empty values, and whose errors do not control the terminal."""
+
+    def _get_values(self, action: Action, arg_strings: list[str]) -> Any:
+        """Return what was given; an empty text is a mistake, for instance of a variable that is not set."""
+        if "" in arg_strings and not (isinstance(action, _SubParsersAction) or action.type is any_text):
+            raise ArgumentError(action, "an empty text is not a value; leave the argument out, or give one")
+        return super()._get_values(action, arg_strings)
+
+    def error(self, message: str) -> NoReturn:
+        super().error(escape(message))
+
+    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+        """Print help, or raise `OSError` if it cannot be written; argparse ignores that."""
+        if file is sys.stdout:
+            print(message, end="", flush=True)
+        else:
+            super()._print_message(message, file)
 
 
 @cache  # many verbs share them
 def shared_options() -> ArgumentParser:
     """Return the options that are allowed before and after the verb."""
-    options = ArgumentParser(add_help=False, argument_default=SUPPRESS)
+    options = Parser(add_help=False, argument_default=SUPPRESS)
     options.add_argument("--home", type=path, help="folder of the embedded database, objects and keys")
     options.add_argument(
         "--database-url", metavar="URL", help="your own PostgreSQL 15+, connected as administrator"

@@ -12,6 +12,7 @@ from foja.cli.output import print_result, progress_bar
 from foja.domains import prepare
 from foja.embedded.servers import database
 from foja.errors import SetupFailed
+from foja.files import open_file
 from foja.settings import Settings
 
 
@@ -19,7 +20,7 @@ async def restore(arguments: Namespace) -> int:
     """Check the backup, restore it, and open the result once."""
     source: Path = arguments.file
     size = _size(source)
-    with progress_bar("check") as progress, source.open("rb") as file:
+    with progress_bar("check") as progress, open_file(source) as file:
         checked = check_backup(file, size, progress)
     if arguments.check:
         _print_checked(arguments, source, checked)
@@ -29,7 +30,7 @@ async def restore(arguments: Namespace) -> int:
     check_home(settings, checked)
     async with database(settings) as url:
         reader = BackupReader(settings, open_store(settings.store_url), checked)
-        with progress_bar("restore") as progress, source.open("rb") as file:
+        with progress_bar("restore") as progress, open_file(source) as file:
             await reader.restore(url, file, size, progress)
         await prepare(url)  # later schema steps, and the roles of all sources
         log = await _open_log(settings, restart=not arguments.continue_log)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Coroutine
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from foja.cli.input_files import open_shown
 from foja.cli.output import print_lines, report_error
 from foja.cli.output_files import check_targets, write_file
 from foja.errors import Refused
+from foja.files import open_file, read_file
 from foja.judge.render import as_html, as_text
 from foja.judge.report import Report, Verdict
 from foja.judge.trust import Trust
@@ -19,6 +22,7 @@ from foja.verification import verify as judge
 from foja.verification import with_headers
 
 INDETERMINATE = Verdict.INDETERMINATE.exit_code
+LARGEST_TRUST = 16 << 20  # the certificates of all authorities of a browser have 1 MiB
 
 
 def verify(arguments: Namespace) -> int | Coroutine[Any, Any, int]:
@@ -44,14 +48,16 @@ async def _verify_online(arguments: Namespace, trust: Trust) -> int:
 
 def _verify(arguments: Namespace, trust: Trust) -> int:
     try:
-        report = judge(
-            arguments.file,
-            trust,
-            arguments.at,
-            proofs=arguments.proof,
-            digest=arguments.digest,
-            domain=arguments.domain,
-        )
+        with open_shown(arguments.file) if arguments.file else nullcontext() as file:
+            report = judge(
+                file,
+                trust,
+                arguments.at,
+                proofs=arguments.proof,
+                digest=arguments.digest,
+                name=arguments.file and arguments.file.name,
+                domain=arguments.domain,
+            )
     except Refused as error:
         report_error(error, as_json=arguments.json)
         return INDETERMINATE
@@ -74,7 +80,7 @@ def _read_trust(arguments: Namespace) -> Trust:
         raise Refused("nothing to verify: give a FILE, or --digest sha256:HEX")
     items = [trust_item(text) for text in arguments.trust]
     if arguments.policy:
-        items.append(arguments.policy.read_bytes())
+        items.append(read_file(arguments.policy, LARGEST_TRUST))
     return with_headers(read(items), arguments.headers)
 
 
@@ -82,12 +88,12 @@ def trust_item(text: str) -> str | bytes:
     """Return the content of a file, or the text itself if it is a key."""
     path = Path(text)
     if "+" in text or text.startswith(("evm-", "bitcoin-", "cosigners:", "restart:", "name ")):
-        return path.read_bytes() if path.is_file() else text
-    return path.read_bytes()
+        return read_file(path, LARGEST_TRUST) if path.is_file() else text
+    return read_file(path, LARGEST_TRUST)
 
 
 def _read_proofs(path: Path) -> list[bytes]:
     from foja.judge.missing import proofs_in
 
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return proofs_in(file)

@@ -57,12 +57,12 @@ class StreamReport:
             self.open.append(seq)
 
 
-async def fsck_stream(url: str, outside: Outside, entity_id: UUID) -> StreamReport:
-    """Check the numbers, bodies, chain and leaves of one stream, and its last leaf in the published tree."""
+async def fsck_stream(url: str, outside: Outside, entity_id: UUID, tenant: str) -> StreamReport:
+    """Check the numbers, bodies, chain and leaves of one stream of a tenant, and its last published leaf."""
     findings = Anomalies(MAX_SHOWN, counts=Counter({"events": 0}))
     published = await read_published(url, outside, findings)
     async with snapshot(url) as moment:
-        stream = await _read_stream(moment, entity_id)
+        stream = await _read_stream(moment, entity_id, tenant)
         logs = await read_logs(moment)
         context = CheckContext(moment, outside, findings, Meter(stream.next_seq, None))
         await check_streams(context, await read_rules(moment, logs), only=entity_id, visit=stream.add)
@@ -72,11 +72,12 @@ async def fsck_stream(url: str, outside: Outside, entity_id: UUID) -> StreamRepo
     return stream
 
 
-async def _read_stream(moment: Snapshot, entity_id: UUID) -> StreamReport:
+async def _read_stream(moment: Snapshot, entity_id: UUID, tenant: str) -> StreamReport:
+    """Return the stream; one of another tenant is unknown, as for every other command."""
     rows = [row async for row in moment.rows("fsck_entities", only=entity_id)]
-    if not rows:
-        raise UnknownEntity(f"stream {entity_id} does not exist; check the id and FOJA_DATABASE_URL")
-    _, domain, tenant, _, next_seq, sealed, head = rows[0]
+    if not rows or rows[0][2] != tenant:
+        raise UnknownEntity(f"{entity_id} has no events; check the id and FOJA_TENANT")
+    _, domain, _, _, next_seq, sealed, head = rows[0]
     return StreamReport(domain, tenant, next_seq, sealed, head)
 
 

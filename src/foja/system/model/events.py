@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from foja.core.fields import SYSTEM_TENANT
 from foja.core.registry import API, Domain, JobType, Kind
 
-TENANT: Final = "system"
+TENANT: Final = SYSTEM_TENANT
 CHECKPOINT_ANCHORED, KEY_ROTATED = "checkpoint.anchored", "key.rotated"
 SCAN, PURGE, HYGIENE = "scan_orphans", "purge_orphans", "hygiene"
 WEBHOOK_CHANGED, DELIVER, WEBHOOKS = "webhook.changed", "deliver_webhook", "webhooks"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from foja.cli.parser.values import path
+from foja.cli.parser.values import any_text, path
 from foja.cli.parser.verbs import Verbs, add_actor, add_force
 
 
@@ -64,7 +64,7 @@ def add_psql(verbs: Verbs) -> None:
     )
     psql.add_argument("-c", "--command", action="append", default=[], metavar="SQL", help="run this and end")
     psql.add_argument("--role", help="act as this role, such as service_role, instead of the administrator")
-    psql.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="an argument of psql")
+    psql.add_argument("arguments", nargs="*", type=any_text, metavar="ARGUMENT", help="an argument of psql")
 
 
 def add_keys(verbs: Verbs) -> None:

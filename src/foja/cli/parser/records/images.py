@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from uuid import UUID
 
-from foja.cli.parser.values import natural, place_or_id, positive, seconds
+from foja.cli.parser.values import any_text, natural, place_or_id, positive, seconds
 from foja.cli.parser.verbs import Verbs, add_actor
 from foja.images.model.address import has_other_form
 
@@ -87,7 +87,7 @@ def _add_add(verbs: Verbs) -> None:
     add.add_argument(
         "--supplier", type=UUID, metavar="ID", help="the owner of a new product, or who must own it"
     )
-    add.add_argument("--alt", metavar="TEXT", help="the alternative text of each image")
+    add.add_argument("--alt", type=any_text, metavar="TEXT", help="the alternative text of each image")
     add_actor(add)
 
 
@@ -104,7 +104,7 @@ def _add_change(verbs: Verbs, name: str) -> None:
     if "to" in more:
         change.add_argument("to", type=natural, metavar="PLACE", help="its new place, from 0 on")
     if "alt" in more:
-        change.add_argument("alt", metavar="TEXT")
+        change.add_argument("alt", type=any_text, metavar="TEXT")
     if name == "remove":
         change.add_argument("--reason", default="removed", help="the reason, which is recorded")
     change.add_argument(

@@ -31,7 +31,7 @@ declare
     k foja.access_key;
 begin
     perform foja.check_source('access');
-    perform foja.check_size(p_tenant, 255, 'the name of a tenant'), foja.check_size(p_name, 255, 'the name of a key');
+    perform foja.check_tenant_name(p_tenant), foja.check_size(p_name, 255, 'the name of a key');
     if p_expires <= clock_timestamp() then
         perform foja.refuse('bad_payload', 'the key would have expired already; choose a later time');
     end if;

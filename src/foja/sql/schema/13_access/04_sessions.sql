@@ -17,7 +17,7 @@ declare
     s foja.access_session;
 begin
     perform foja.check_source('access');
-    perform foja.check_size(p_tenant, 255, 'the name of a tenant'), foja.check_size(p_actor, 1024, 'an actor');
+    perform foja.check_tenant_name(p_tenant), foja.check_size(p_actor, 1024, 'an actor');
     delete from foja.access_session x where x.session_id in (select o.session_id from foja.access_session o
         where o.ends_at < clock_timestamp() - interval '30 days' order by o.ends_at limit 100 for update skip locked);
     insert into foja.access_session (cookie_hash, tenant, actor, scopes, installation, key_id, idle, ends_at)

@@ -5,7 +5,7 @@ create function foja.name_person_v1(p_tenant text, p_actor text, p_name text, p_
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.check_source('access');
-    perform foja.check_size(p_tenant, 255, 'the name of a tenant'), foja.check_size(p_actor, 1024, 'an actor'),
+    perform foja.check_tenant_name(p_tenant), foja.check_size(p_actor, 1024, 'an actor'),
         foja.check_size(p_name, 1024, 'a name');
     insert into foja.person as p values (p_tenant, p_actor, p_name)
     on conflict (tenant, actor) do update set name = excluded.name where p.name <> excluded.name;

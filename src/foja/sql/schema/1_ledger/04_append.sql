@@ -23,12 +23,15 @@ language sql stable
 return case when (select i.installation_id = p_entity from foja.installation i) then p_domain = 'system' and p_tenant = 'system'
     else p_domain <> 'system' and p_tenant <> 'system' end;
 
+-- A name of 1 to 255 bytes, without characters that control a terminal, break a line or change its direction.
 create function foja.check_tenant_name(name text) returns void
 language plpgsql immutable as $$
 begin
     perform foja.check_size(name, 255, 'the name of a tenant');
     if name = '' then  -- a setting that was set before, and is not now, reads like this
         perform foja.refuse('wrong_entity', 'the name of a tenant is empty; it has 1 to 255 bytes');
+    elsif name ~ '[\u0001-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]' then
+        perform foja.refuse('wrong_entity', 'the name of a tenant has control characters; it has printable ones only');
     end if;
 end $$;
 
