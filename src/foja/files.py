@@ -34,5 +34,5 @@ def read_file(path: Named, most: int | None = None) -> bytes:
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         if most is None or size <= most:
-            return file.read(most)
+            return file.read(-1 if most is None else most)
     raise OSError(errno.EFBIG, f"it has {size:,} bytes; at most {most:,} can be right here", str(path))

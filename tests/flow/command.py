@@ -55,6 +55,10 @@ class Process:
         assert self._process.stderr is not None
         return self._process.stderr.readline()
 
+    def wait(self, seconds: float) -> int:
+        """Return its exit code; it must end by itself within so many seconds."""
+        return self._process.wait(seconds)
+
     def stop(self, number: signal.Signals) -> int:
         """Return its exit code; what it printed is left to who reads its lines."""
         self._process.send_signal(number)
