@@ -20,7 +20,7 @@ from foja.core.bundle.proof_file import MEDIA_TYPE as PROOF_TYPE
 from foja.core.event import FIRST, LAST, is_in_calendar
 from foja.core.fields import many
 from foja.errors import Refused, Tampered
-from foja.files import Named, open_file
+from foja.files.regular import Named, open_file
 from foja.judge.detached import MAX_PROOFS, Detached, judge_detached, limit_proofs, split_statements
 from foja.judge.existence import Proven, earliest_of
 from foja.judge.proof import MAX_BYTES, UNEXPECTED, not_judged, other_algorithms

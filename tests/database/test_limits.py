@@ -178,7 +178,7 @@ def test_intents_reasons_and_tenants_have_limits(api: Admin) -> None:
 def test_the_name_of_a_tenant_has_no_control_characters(api: Admin, name: str) -> None:
     """A key was made for a tenant whose name colours the terminal of the one who lists it."""
     api.execute("select set_config('foja.tenant', %s, false)", [name])
-    reserve = "select token from foja.reserve(%(e)s, 'conversation', %(t)s, 'api', 1, '1 min')"
+    reserve = "select token from foja.reserve(%(e)s, 'conversation', %(t)s, 'api', 1, '1 min', null)"
     refused(api, "wrong_entity", reserve, e=uuid4(), t=name)
 
 

@@ -6,6 +6,7 @@ import os
 import secrets
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
 
@@ -179,14 +180,16 @@ def test_a_stream_that_cannot_be_written_is_one_line(run: Run, *, buffered: bool
             assert message in ended.stderr
 
 
-def test_a_full_store_ends_the_command(run: Run, home: Path, tmp_path: Path) -> None:
+def test_a_full_store_ends_the_command(
+    run: Run, spawn: Callable[..., Process], home: Path, tmp_path: Path
+) -> None:
     """The error was printed, and the process had not ended ten seconds later."""
     (tmp_path / "small.txt").write_text("small")
     well(run("protect", tmp_path / "small.txt"))
     with small_disk(home / "store", "1m") as store:
         store.chmod(0o700)
         (tmp_path / "large.bin").write_bytes(secrets.token_bytes(2_000_000))
-        process = Process("protect", tmp_path / "large.bin")
+        process = spawn("protect", tmp_path / "large.bin")
         assert "No space left on device. Free space there" in process.error_line()
         assert process.wait(10) == 2
 

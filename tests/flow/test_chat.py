@@ -364,4 +364,4 @@ def test_verify_works_before_a_log_is_published(run: Run, home: Path) -> None:
     assert ran.code == 0
     assert "are in the log" not in ran.out
     assert "no published checkpoint covers events 0 to 1 yet" in ran.out
-    check_refused(run("chat", "verify", UUID(int=0xB)), 1, "does not exist")
+    check_refused(run("chat", "verify", UUID(int=0xB)), 1, "has no events; check the id and FOJA_TENANT")

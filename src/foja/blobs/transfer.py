@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from foja.errors import Refused
-from foja.files import open_file
+from foja.files.regular import open_file
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

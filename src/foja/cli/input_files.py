@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from foja.cli.output import print_wait
-from foja.files import open_descriptor
+from foja.files.regular import open_descriptor
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -13,7 +13,7 @@ from foja.core.bundle.reader import open_container, starts_like_zip
 from foja.core.note import parse_checkpoint, split_note
 from foja.core.proof import HEADER, parse_proof
 from foja.errors import BadBundle, Refused, SetupFailed, Tampered
-from foja.files import open_file
+from foja.files.regular import open_file
 
 MAX_BYTES = 256 << 10  # of a checkpoint or a log proof
 _PROOF = ".tlog-proof"

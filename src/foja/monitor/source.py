@@ -10,7 +10,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from foja.errors import ObjectMissing, SetupFailed, Unavailable
-from foja.files import read_file
+from foja.files.regular import read_file
 from foja.remote.online import TileLog, connect
 
 PATH = "/v1/log"  # of an installation of Foja

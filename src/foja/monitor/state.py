@@ -15,7 +15,7 @@ from foja.core.merkle import Frontier
 from foja.core.note import Checkpoint
 from foja.embedded.locks import opened, try_exclusive
 from foja.errors import SetupFailed, Tampered
-from foja.files import read_file
+from foja.files.regular import read_file
 from foja.monitor.streams import ID_BYTES, ROW_BYTES, Cut, Finding
 
 FORM = "foja/monitor-state/v1"

@@ -10,7 +10,7 @@ from foja.cli.documents.status import find_document
 from foja.cli.installation import open_installation
 from foja.cli.output import print_result
 from foja.documents.model.signatures import view_signatures
-from foja.files import read_file
+from foja.files.regular import read_file
 
 LARGEST = 524_288  # in PEM, a signature is larger than its bytes
 

@@ -11,7 +11,7 @@ from foja.cli.output import print_result
 from foja.cli.output_files import check_targets, write_file
 from foja.core.proof import MAX_BYTES
 from foja.errors import Refused
-from foja.files import read_file
+from foja.files.regular import read_file
 from foja.ledger.excerpts import growth_receipt, prove_event
 
 _KEYS = "send the key separately: `foja log key` prints it, `foja log key --pem` for other tools"

@@ -11,7 +11,7 @@ from foja.core.excerpt import Excerpt, parse_excerpt
 from foja.core.note import Checkpoint, Verifier, parse_checkpoint, split_note
 from foja.core.proof import MAX_BYTES, parse_proof
 from foja.errors import Refused, SetupFailed, Tampered
-from foja.files import read_file
+from foja.files.regular import read_file
 
 EVENT_SUFFIX = ".event.json"
 LARGEST_EVENT = 8 * MAX_BODY  # written with escapes and spaces

@@ -12,7 +12,7 @@ from foja.cli.output import print_result, progress_bar
 from foja.domains import prepare
 from foja.embedded.servers import database
 from foja.errors import SetupFailed
-from foja.files import open_file
+from foja.files.regular import open_file
 from foja.settings import Settings
 
 

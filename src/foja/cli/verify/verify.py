@@ -13,7 +13,7 @@ from foja.cli.input_files import open_shown
 from foja.cli.output import print_lines, report_error
 from foja.cli.output_files import check_targets, write_file
 from foja.errors import Refused
-from foja.files import open_file, read_file
+from foja.files.regular import open_file, read_file
 from foja.judge.render import as_html, as_text
 from foja.judge.report import Report, Verdict
 from foja.judge.trust import Trust

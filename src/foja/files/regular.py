@@ -1,4 +1,4 @@
-"""Open the files that a person names: regular files only, so that no command waits or reads for ever."""
+"""Regular files only, so that no command waits or reads for ever."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""The files that a person names: how they are opened and read."""
