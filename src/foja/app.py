@@ -253,8 +253,10 @@ class App(TenantApp):
         return installation
 
     async def _open_store(self, installation: Installation) -> None:
-        self.store = open_store(self.settings.store_url, self.health.report)
-        await check_store(self.store, self.settings, installation.id)
+        url, identity = self.settings.store_url, str(installation.id)
+        self.store = open_store(url, self.health.report, identity=identity)
+        was_used = await self.database.row(sql.query("newest_note"))
+        await check_store(self.store if was_used else open_store(url), self.settings, installation.id)
         self.objects = Objects(self.store, self.database, self.operator, self.settings.own_tenant)
         self.uploads = PartialUploads(self.settings.home / "uploads")
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from uuid import UUID
 
 from foja import sql
-from foja.blobs.store import Store
+from foja.blobs.entries import MARKER
+from foja.blobs.store import Store, open_store
 from foja.core.note import Signer, split_note
 from foja.driver.address import address
 from foja.driver.database import Database
@@ -23,7 +24,7 @@ from foja.private import create_whole, make_folder
 from foja.settings import Settings
 
 LOG_KEY = Path("keys", "log.key")  # in the home
-NAME = "installation"  # of the copy in the home and in the store
+NAME = MARKER  # of the copy in the home and in the store
 STORE_SECONDS = 10.0
 log = logging.getLogger("foja.identity")
 
@@ -46,6 +47,13 @@ async def check_store(store: Store, settings: Settings, installation_id: UUID) -
         log.warning("it is not known whether the store belongs to this database: %s", error or "no answer")
         return
     _compare(f"the store {settings.store_url}", found, settings, installation_id)
+
+
+def open_own_store(settings: Settings) -> Store:
+    """Return the store of an installation; only before its first start it is created."""
+    with suppress(FileNotFoundError):
+        return open_store(settings.store_url, identity=(settings.home / NAME).read_text().strip())
+    return open_store(settings.store_url)
 
 
 async def read_signer(settings: Settings, installation_id: UUID, database: Database) -> Signer:

@@ -31,12 +31,12 @@ def unfinished(home: Path) -> str:
     return f"a restore into {home} did not end, so the installation there is not complete"
 
 
-def make_folder(folder: Path) -> None:
-    """Create a folder and the missing ones above it, and sync them."""
+def make_folder(folder: Path, below: Path | None = None) -> None:
+    """Create a folder and the missing ones above it, and sync them; with `below`, only below that one."""
     if folder.is_dir():
         return
     for each in reversed([folder, *folder.parents]):
-        if not each.exists():
+        if not each.exists() and not (below and below.is_relative_to(each)):
             each.mkdir(mode=0o700, exist_ok=True)
             sync(each.parent)
 

@@ -312,6 +312,7 @@ def test_the_sequencer_is_not_for_the_api(full: App, admin: Admin) -> None:
         "select foja.open_log('other')",
         "select foja.number_pending(1, 10)",
         "select foja.halt_log(1, 'because')",
+        "select foja.resume_log(1, 'because')",
         "select foja.record_checkpoint(1, 1, '\\x', '\\x', 'note')",
         "select foja.mark_published(1, 4)",
         "select foja.restart_log(1, 'other', true)",

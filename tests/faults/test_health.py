@@ -13,6 +13,7 @@ import re
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -27,9 +28,12 @@ from foja.app import App
 from foja.cli.doctor.database import check_database
 from foja.cli.doctor.finding import Status
 from foja.cli.doctor.servers import check_servers
+from foja.errors import Unavailable
 from foja.images.decoder.pool import Decoders
 from foja.images.decoder.process import Bounds
 from foja.observe import readiness
+from foja.observe.logs import read_logs
+from foja.observe.snapshot import snapshot
 from tests.counterparties.ports import free_port
 from tests.counterparties.receiver import Receiver, running_receiver
 from tests.counterparties.s3 import BUCKET, running_s3
@@ -90,6 +94,17 @@ class Scene:
             assert "ince " in card, card
             assert "→" in card, card
         return len(red)
+
+    async def upload(self, data: bytes) -> httpx.Response:
+        """Send a document."""
+        files = {"file": ("contract.txt", data)}
+        return await self.client.post("/v1/documents", files=files)
+
+    async def published(self) -> bool:
+        """Return whether all events are in a published checkpoint."""
+        async with snapshot(self.app.settings.database_url) as moment:
+            logs = await read_logs(moment)
+        return bool(logs) and logs[-1].waiting == 0 and logs[-1].published == logs[-1].size > 0
 
     async def readyz(self) -> set[str]:
         """Return the parts that `/readyz` says do not work; it says since when, and no words of errors."""
@@ -390,6 +405,65 @@ async def test_a_bucket_that_is_gone_is_named(
                 await scene.agree("store", "store:write")
                 relay.away = False
                 await scene.agree()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("left", ["nothing", "an empty folder"])
+async def test_a_store_that_was_moved_away_is_named_and_never_written(
+    open_app: Callable[..., App],
+    admin: Admin,
+    tmp_path: Path,
+    left: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A new store was made in its place: it took an upload that was lost later, and the log was halted."""
+    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0)
+    store, elsewhere = tmp_path / "store", tmp_path / "elsewhere"
+    async with open_app(**QUICK, storage_url=store.as_uri()) as app, running(app, admin) as scene:
+        kept = await scene.upload(b"kept")
+        assert kept.status_code == 201
+        await scene.until(scene.published, True)
+        await scene.agree()
+        store.rename(elsewhere)
+        if left == "an empty folder":
+            store.mkdir()
+        refused = await scene.upload(b"a contract")
+        assert (refused.status_code, refused.json()["code"]) == (503, "store_away")
+        assert "Mount its disk" in refused.json()["detail"]
+        await (await app.conversations.open()).append(SAY, {"content": "meanwhile"})
+        await scene.agree("store", "store:write")
+        with pytest.raises(Unavailable, match="is not that of this installation"):
+            await app.objects.get(app.settings.own_tenant, sha256(b"kept").hexdigest())
+        assert not await scene.published()
+        assert store.exists() == (left == "an empty folder")
+        if left == "an empty folder":
+            assert not list(store.iterdir())
+            store.rmdir()
+        elsewhere.rename(store)
+        await scene.agree()
+        await scene.until(scene.published, True)
+        assert (await scene.upload(b"a contract")).status_code == 201
+        digest = sha256(b"a contract").hexdigest()
+        assert await app.objects.get(app.settings.own_tenant, digest) == b"a contract"
+
+
+@pytest.mark.timeout(300)
+async def test_a_log_goes_on_when_its_checkpoint_is_back(
+    open_app: Callable[..., App], admin: Admin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stayed halted, also after a restart of the process; `foja log restart` was the only way on."""
+    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0)
+    store, elsewhere = tmp_path / "store", tmp_path / "checkpoint"
+    async with open_app(**QUICK, storage_url=store.as_uri()) as app, running(app, admin) as scene:
+        await (await app.conversations.open()).append(SAY, {"content": "first"})
+        await scene.until(scene.published, True)
+        [checkpoint] = store.glob("log/*/checkpoint")
+        checkpoint.rename(elsewhere)
+        await (await app.conversations.open()).append(SAY, {"content": "second"})
+        await scene.agree("log")
+        elsewhere.rename(checkpoint)
+        await scene.agree()
+        await scene.until(scene.published, True)
 
 
 @pytest.mark.timeout(300)

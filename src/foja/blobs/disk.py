@@ -2,6 +2,9 @@
 
 obstore's local store renames whole files into place, but it never syncs them and has no conditional
 replace. So this module writes to the disk, and obstore is used only for network stores.
+
+The disk may be unmounted meanwhile: then another folder is at its place, or none. So a store never creates
+its own folder, and what is written counts only if the marker of the installation is there before and after.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from typing import BinaryIO, ClassVar
 
 from foja import private
 from foja.blobs import filesystem
-from foja.blobs.entries import PAGE_KEYS, Listed
+from foja.blobs.entries import MARKER, PAGE_KEYS, Listed, check_marker
 from foja.blobs.transfer import copy, join
 from foja.errors import ObjectChanged
 from foja.private import sync
@@ -52,6 +55,7 @@ class Disk:
     """A folder of objects. Names that begin with a dot are internal, never keys."""
 
     root: Path
+    identity: str = ""  # of the installation, once it has this store
     is_batched: ClassVar[bool] = True  # each write waits for the disk
 
     async def read(self, key: str) -> tuple[bytes, str]:
@@ -134,10 +138,29 @@ class Disk:
         """Remove temporary files that were last written before this time: their writers are gone."""
         await asyncio.to_thread(self._forget_partial, before)
 
+    def _check(self) -> None:
+        """Raise `StoreAway` unless this is the store of the installation."""
+        if self.identity:
+            try:
+                found = (self.root / MARKER).read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                found = None
+            check_marker(found, self.identity)
+
+    @contextmanager
+    def _owned(self) -> Iterator[None]:
+        """Raise `StoreAway` unless this is the store of the installation before and after what is done."""
+        self._check()
+        try:
+            yield
+        finally:
+            self._check()
+
     def _forget_partial(self, before: datetime) -> None:
-        for each in self._walk(PARTIAL, ""):
-            if each.modified_at < before:
-                (self.root / each.key).unlink(missing_ok=True)
+        with self._owned():
+            for each in self._walk(PARTIAL, ""):
+                if each.modified_at < before:
+                    (self.root / each.key).unlink(missing_ok=True)
 
     def _walk(self, prefix: str, after: str) -> Iterator[Listed]:
         """Yield files below a folder as they are found; what is removed meanwhile is left out."""
@@ -153,18 +176,19 @@ class Disk:
                         yield Listed(key, state.st_size, modified)
 
     def _delete(self, keys: Collection[str]) -> None:
-        for key in keys:
-            path = self.root / key
-            path.unlink(missing_ok=True)
-            with suppress(OSError):  # not empty, or gone
-                path.parent.rmdir()
+        with self._owned():
+            for key in keys:
+                path = self.root / key
+                path.unlink(missing_ok=True)
+                with suppress(OSError):  # not empty, or gone
+                    path.parent.rmdir()
 
     def _fetch(self, key: str, target: BinaryIO) -> str:
         with (self.root / key).open("rb") as source:
             return copy(source, target)[0]
 
     def _write(self, key: str, data: bytes) -> None:
-        with self._spool(data) as temporary:
+        with self._owned(), self._spool(data) as temporary:
             self._place(temporary, self.root / key)
 
     def _write_partial(self, path: Path, data: bytes) -> None:
@@ -172,14 +196,15 @@ class Disk:
         try:
             private.write_file(path, data)
         except FileNotFoundError:
-            private.make_folder(path.parent)
+            private.make_folder(path.parent, self.root)
             private.write_file(path, data)
 
     def _write_each(self, files: Sequence[tuple[Path, str, bytes]]) -> None:
         """Write synced files and give them their keys; the caller syncs the folders above theirs."""
-        for path, key, data in files:
-            self._write_partial(path, data)
-            self._place(path, self.root / key, synced_above=False)
+        with self._owned():
+            for path, key, data in files:
+                self._write_partial(path, data)
+                self._place(path, self.root / key, synced_above=False)
 
     def _sync_above(self, keys: Collection[str]) -> None:
         """Sync the folders that have the folders of these keys."""
@@ -188,20 +213,21 @@ class Disk:
 
     def _write_together(self, files: Sequence[tuple[Path, str, bytes]]) -> None:
         """Write files and give them their keys: two syncs of the filesystem instead of two for each file."""
-        private.make_folder(self.root / PARTIAL)
-        for path, _, data in files:
-            private.write_file(path, data, synced=False)
-        filesystem.sync_all(self.root)  # before the renames: a key must never name half of an object
-        lost = self._rename_all(files)
-        filesystem.sync_all(self.root)
-        for path, key, _ in lost:
-            self.move(path, key)
+        with self._owned():
+            private.make_folder(self.root / PARTIAL, self.root)
+            for path, _, data in files:
+                private.write_file(path, data, synced=False)
+            filesystem.sync_all(self.root)  # before the renames: a key must never name half of an object
+            lost = self._rename_all(files)
+            filesystem.sync_all(self.root)
+            for path, key, _ in lost:
+                self.move(path, key)
 
     def _rename_all(self, files: Sequence[tuple[Path, str, bytes]]) -> Sequence[tuple[Path, str, bytes]]:
         """Rename files to their keys; return those whose folder a deletion removed meanwhile."""
         folders = {(self.root / key).parent for _, key, _ in files}
         for each in {folder.parent for folder in folders}:
-            private.make_folder(each)
+            private.make_folder(each, self.root)
         for each in folders:
             filesystem.make(each)
         return [file for file in files if not filesystem.rename(file[0], self.root / file[1])]
@@ -209,11 +235,12 @@ class Disk:
     def move(self, temporary: Path, key: str) -> None:
         """Give a complete file a key; it keeps its own name, so that this can be repeated."""
         name = temporary.with_name(secrets.token_hex(16))
-        name.hardlink_to(temporary)
-        try:
-            self._place(name, self.root / key)
-        finally:
-            name.unlink(missing_ok=True)
+        with self._owned():
+            name.hardlink_to(temporary)
+            try:
+                self._place(name, self.root / key)
+            finally:
+                name.unlink(missing_ok=True)
 
     def _place(self, name: Path, path: Path, *, synced_above: bool = True) -> None:
         """Move a file to its path, although a deletion may remove the empty folder in between."""
@@ -222,7 +249,9 @@ class Disk:
                 self._rename(name, path, synced_above=synced_above)
                 return
             if not name.exists():
-                return  # moved, and deleted since
+                self._check()  # else the whole store is away, and may come back
+                if not name.exists():
+                    return  # moved, and deleted since
         raise OSError(f"the folder {path.parent} is removed again and again")
 
     def _rename(self, name: Path, path: Path, *, synced_above: bool) -> None:
@@ -231,7 +260,7 @@ class Disk:
         try:
             new = filesystem.make(folder)
         except FileNotFoundError:  # the first key below the folder above it
-            private.make_folder(folder.parent)
+            private.make_folder(folder.parent, self.root)
             new = filesystem.make(folder)
         name.rename(path)
         sync(folder)
@@ -239,9 +268,8 @@ class Disk:
             sync(folder.parent)
 
     def _create(self, key: str, data: bytes) -> bool:
-        path = self._path(key)
-        with self._spool(data) as temporary:
-            return self._link(temporary, path)
+        with self._owned(), self._spool(data) as temporary:
+            return self._link(temporary, self._path(key))
 
     def _link(self, temporary: Path, path: Path) -> bool:
         """Link a complete file to its path. Return False if the path exists."""
@@ -255,7 +283,7 @@ class Disk:
 
     def _replace(self, key: str, data: bytes, expected: str) -> bool:
         path = self.root / key
-        with self._lock():
+        with self._owned(), self._lock():
             if not path.exists() or _version(path.read_bytes()) != expected:
                 return False
             self._write(key, data)
@@ -283,11 +311,12 @@ class Disk:
 
     def _copy(self, source: BinaryIO, path: Path) -> tuple[str, int]:
         """Copy a stream to a new, synced file; return its digest and size."""
-        private.make_folder(path.parent)
-        with private.create_file(path) as file:
-            digest, size = copy(source, file)
-            file.flush()
-            os.fsync(file.fileno())
+        with self._owned():
+            private.make_folder(path.parent, self.root)
+            with private.create_file(path) as file:
+                digest, size = copy(source, file)
+                file.flush()
+                os.fsync(file.fileno())
         return digest, size
 
     def _partial(self) -> Path:
@@ -296,7 +325,7 @@ class Disk:
     def _path(self, key: str) -> Path:
         """Return the key's path. Create its folders and sync them."""
         path = self.root / key
-        private.make_folder(path.parent)
+        private.make_folder(path.parent, self.root)
         return path
 
 

@@ -60,9 +60,9 @@ def open_database(arguments: Namespace) -> AbstractAsyncContextManager[str]:
 
 def open_object_store(arguments: Namespace) -> Store:
     """Return the object store of the installation."""
-    from foja.blobs.store import open_store
+    from foja.identity import open_own_store
 
-    return open_store(read_settings(arguments).store_url)
+    return open_own_store(read_settings(arguments))
 
 
 async def read_verifiers(arguments: Namespace, url: str) -> list[Verifier]:

@@ -18,11 +18,13 @@ from foja.core.chain import leaf_entry
 from foja.core.merkle import Frontier, leaf_hash
 from foja.core.note import Checkpoint, Signer, open_note, parse_checkpoint
 from foja.driver.database import Database
-from foja.errors import LogHalted, ObjectChanged, ObjectMissing, Tampered
+from foja.errors import LogHalted, ObjectChanged, ObjectMissing, Tampered, Unavailable
 from foja.ledger.live.notifier import Notifier
 
 STREAMS, RUN, BATCH = 200, 2_000, 5_000
 MAX_STEP_LEAVES = 65_536  # per checkpoint, so that memory does not grow with the backlog
+MISSING = "the published checkpoint is missing in the store"
+LOOK_SECONDS = 1.0  # how often a halted log looks whether it is there again
 HOLE_SECONDS = 5.0  # how long a number from Redis may stay unrecorded
 log = logging.getLogger("foja.sequencer")
 
@@ -50,7 +52,7 @@ class Sequencer:
 
     def __init__(self, database: Database, store: Store, signer: Signer, notifier: Notifier) -> None:
         self._database, self._store, self._signer, self._notifier = database, store, signer, notifier
-        self._next_hole_check = 0.0
+        self._next_hole_check = self._next_look = 0.0
 
     async def sweep(self) -> int:
         """Void expired slots and lost numbers, and seal contiguous events. Return the number of changes."""
@@ -116,9 +118,24 @@ class Sequencer:
 
     async def _published(self) -> Published:
         current = await self.current()
+        if current.halted == MISSING and await self._is_back(current):
+            log.warning("log %s goes on: its published checkpoint is in the store again", current.name)
+            await self._database.row(sql.query("resume_log"), origin=current.origin, reason=MISSING)
+            current = await self.current()
         if current.halted:
             raise LogHalted(f"log {current.name} is halted: {current.halted}; see `foja log restart --help`")
         return await self._read_published(current)
+
+    async def _is_back(self, current: OpenLog) -> bool:
+        """Return whether a checkpoint that was missing is there again; it is looked for now and then."""
+        if time.monotonic() < self._next_look:
+            return False
+        self._next_look = time.monotonic() + LOOK_SECONDS
+        try:
+            await self._store.read(current.path("checkpoint"))
+        except (ObjectMissing, Unavailable):
+            return False
+        return True
 
     async def _read_published(self, current: OpenLog) -> Published:
         known = await self._database.row(sql.query("last_published"), origin=current.origin)
@@ -126,7 +143,7 @@ class Sequencer:
             stored = await self._store.read(current.path("checkpoint"))
         except ObjectMissing:
             if known:
-                await self._halt(current, "the published checkpoint is missing in the store")
+                await self._halt(current, MISSING)
             return current, Frontier(), None
         seen = parse_checkpoint(open_note(stored.data, [self._signer.verifier()]))
         # Read again: another sequencer may have numbered and published in between.

@@ -149,6 +149,7 @@ class Maintenance:
             return
         self._looked_at = now
         halted = (await self._sequencer.current()).halted
+        self._checked = not halted  # a check sees whether what halted it has ended
         self._pending = self._pending or (not halted and await self._sequencer.is_behind())
         self._report(LogHalted(f"the log is halted: {halted}") if halted else None)
 

@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any, Final, Literal
 
 from foja import sql
-from foja.blobs.store import READ, Store
+from foja.blobs.store import AWAY, READ, Store
 from foja.driver.database import Database
-from foja.errors import FojaError, ObjectMissing, Unavailable
+from foja.errors import FojaError, Unavailable
 from foja.health.model.part import Part, State
 from foja.health.recorder import DATABASE
 from foja.health.service import LOG, Health
@@ -24,7 +24,6 @@ from foja.sql.steps import read_steps
 from foja.tasks import within
 
 CACHE_SECONDS = 1.0
-KNOWN_KEY = "installation"  # the first start writes it; a disk that is not mounted lacks it
 PART_SECONDS = 3.0
 SCHEMA: Final = "schema"
 NEEDED: Final = (DATABASE, SCHEMA, LOG, READ)
@@ -98,14 +97,14 @@ class Readiness:
     async def check_store(self) -> None:
         """Raise unless the store answers, and is that of this installation."""
         try:
-            await self._store.read(KNOWN_KEY)
-        except ObjectMissing:
-            missing = NotReady(
-                "the store answers, but is not that of this installation: is its disk mounted? "
+            await self._store.check()
+        except Unavailable as error:
+            if error.code != AWAY:
+                raise
+            raise NotReady(
+                "what is at the store's place is not that of this installation: is its disk mounted? "
                 "If it was never reached before, start again"
-            )
-            self._health.report(READ, missing)
-            raise missing from None
+            ) from None
 
     async def _check_database(self) -> None:
         await self._reader.row(sql.query("clock"))

@@ -11,14 +11,13 @@ from urllib.parse import unquote, urlsplit
 from foja.alerts.model.table import ALERTS
 from foja.anchors.network import Network
 from foja.anchors.networks import open_networks
-from foja.blobs.store import open_store
 from foja.cli.doctor.finding import Finding, fail, note, ok, shown_space, warn
 from foja.cli.server.tsa import request_token
 from foja.documents.authorities import local_notice, open_stamper
 from foja.errors import FojaError, ObjectMissing, redact
 from foja.health.model.part import ADVICE as PART_ADVICE
 from foja.health.model.part import REACH_AUTHORITY, advice_on
-from foja.identity import NAME
+from foja.identity import NAME, open_own_store
 from foja.remote.mail import greet, parse_server
 from foja.remote.notice import knock, shown_address
 from foja.remote.redis import redis_version
@@ -78,10 +77,11 @@ async def _redis(settings: Settings) -> Sequence[Finding]:
 async def _store(settings: Settings) -> Sequence[Finding]:
     url = settings.store_url
     shown = redact(url)
-    if not _may_exist(url):
+    if not _may_exist(url) and not (settings.home / NAME).exists():
         return [note("store", f"{shown} does not exist", "it is made at the first start")]
     try:
-        store = open_store(url)
+        store = open_own_store(settings)
+        await store.check()
         identity = (await store.read(NAME)).data.decode(errors="replace").strip()
     except ObjectMissing:
         return [

@@ -13,11 +13,11 @@ from typing import BinaryIO
 
 from foja import __version__
 from foja.backup.writer import BackupWriter, Contents
-from foja.blobs.store import open_store
 from foja.cli.installation import read_existing
 from foja.cli.output import print_error, print_json, print_line, progress_bar
 from foja.cli.output_files import check_targets, new_file
 from foja.embedded.servers import database
+from foja.identity import open_own_store
 from foja.private import sync
 from foja.settings import Settings
 
@@ -32,7 +32,7 @@ async def backup(arguments: Namespace) -> int:
         check_targets(arguments, target)
     async with database(settings) as url:
         with progress_bar("backup") as progress, _open(arguments, target) as file:
-            store = None if arguments.without_objects else open_store(settings.store_url)
+            store = None if arguments.without_objects else open_own_store(settings)
             writer = BackupWriter(
                 __version__, settings, store, _scratch(target), arguments.skip_missing, progress
             )

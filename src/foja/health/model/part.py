@@ -133,6 +133,7 @@ ADVICE: Final = {
     "authority http_status": f"it refuses: correct the path or the login in FOJA_TSA_URLS; {TIMESTAMPS}",
     "network": "`foja anchors` and `foja doctor` say what is missing; docs/runbooks/part_failing.md",
     "store": "look whether FOJA_STORAGE_URL can be reached and written; docs/runbooks/part_failing.md",
+    "store store_away": "mount its disk, or put its folder back: docs/runbooks/part_failing.md",
     "store store_full": "free space there, or make it larger; docs/runbooks/store_full.md",
     "redis": "start Redis, or correct FOJA_REDIS_URL; PostgreSQL numbers conversations meanwhile",
     "decoder": "raise FOJA_IMAGE_MEMORY_MB, or install foja[images] again; docs/runbooks/part_failing.md",

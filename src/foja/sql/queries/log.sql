@@ -130,6 +130,10 @@ select foja.mark_published(%(origin)s, %(size)s);
 -- Stop numbering and signing.
 select foja.halt_log(%(origin)s, %(reason)s);
 
+-- name: resume_log
+-- Go on after a halt for this reason, which has ended.
+select foja.resume_log(%(origin)s, %(reason)s);
+
 -- name: restart_log
 -- Close the log at a proven size and open the next one, in a new epoch.
 select origin, name, next_idx, halted from foja.restart_log(%(origin)s, %(name)s, %(consistent)s);

@@ -77,6 +77,14 @@ begin
     update foja.log set halted = p_reason where origin = p_origin and halted is null;
 end $$;
 
+-- Go on after a halt for this reason, which has ended: what is published is compared again before anything is signed.
+create function foja.resume_log(p_origin integer, p_reason text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform foja.check_source('sweeper');
+    update foja.log set halted = null where origin = p_origin and closed_size is null and halted = p_reason;
+end $$;
+
 -- Record a signed checkpoint, unless a newer one is published. It is checked before anything is locked: leaves stay.
 create function foja.record_checkpoint(
     p_origin integer, p_size bigint, p_root bytea, p_frontier bytea, p_note text

@@ -41,7 +41,7 @@ grant execute on function
 grant execute on function foja.append, foja.replay, foja.append_drafts, foja.append_event
     to foja_sweeper;
 grant execute on function
-    foja.expire_slots, foja.seal_ready, foja.open_log, foja.number_pending, foja.halt_log,
+    foja.expire_slots, foja.seal_ready, foja.open_log, foja.number_pending, foja.halt_log, foja.resume_log,
     foja.record_checkpoint, foja.mark_published, foja.record_cosignature, foja.record_cosigner_fault, foja.restart_log,
     foja.lease_maintenance
     to foja_sweeper;

@@ -114,6 +114,10 @@ TEXTS: Final[Table] = {
         "Look whether FOJA_STORAGE_URL can be reached and written.",
         "Compruebe si se puede alcanzar y escribir FOJA_STORAGE_URL.",
     ),
+    "do_store_store_away": (
+        "Mount its disk, or put its folder back: what is there now is not the store of this installation.",
+        "Monte su disco, o reponga su carpeta: lo que hay allí no es el almacén de esta instalación.",
+    ),
     "do_store_store_full": ("Free space there, or make it larger.", "Libere espacio allí, o amplíelo."),
     "do_redis": (
         "Start Redis, or correct FOJA_REDIS_URL; PostgreSQL numbers conversations meanwhile.",
