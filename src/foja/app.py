@@ -34,6 +34,7 @@ from foja.domains import OWN, prepare, unique
 from foja.domains import load as load_domains
 from foja.driver.connection import is_recovering
 from foja.driver.database import Database, connect
+from foja.embedded.frozen import frozen_postgres
 from foja.embedded.servers import database, redis_url
 from foja.errors import BadDomain, LedgerUnavailable, MigrationFailed, SetupFailed
 from foja.health.service import LOG, Health, Probe
@@ -248,6 +249,7 @@ class App(TenantApp):
             partial(find_unhandled, self.operator),
             seconds=self.settings.health_seconds,
             remote_seconds=self.settings.health_remote_seconds,
+            frozen=partial(frozen_postgres, self.settings.home),
         )
         self._open.push_async_callback(self.health.close)
         return installation

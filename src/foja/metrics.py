@@ -5,7 +5,7 @@ This module imports nothing of Foja, so that every other module can import it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from prometheus_client import REGISTRY, Counter, Gauge, Histogram, generate_latest
 
@@ -169,9 +169,9 @@ PART_SECONDS = Gauge("foja_metrics_part_seconds", "Time to read a part of these 
 METRIC_NAMES = frozenset(family.name for family in REGISTRY.collect() if family.name.startswith("foja_"))
 
 
-def exposition() -> bytes:
-    """Return all metrics of this process in the Prometheus text format."""
-    return generate_latest(REGISTRY)
+def exposition(names: Iterable[str] | None = None) -> bytes:
+    """Return all metrics of this process, or those with these names, in the Prometheus text format."""
+    return generate_latest(REGISTRY if names is None else REGISTRY.restricted_registry(names))
 
 
 def set_total(counter: Counter, total: float) -> None:

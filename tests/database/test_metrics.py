@@ -99,6 +99,10 @@ async def test_a_part_that_takes_too_long_is_marked_and_the_others_are_read(
         assert value("foja_anchors_pending", network="polygon") == 0
 
 
+async def _answers() -> None:
+    """The database answers."""
+
+
 async def test_scrapes_share_a_reading_and_slow_parts_are_read_seldom() -> None:
     read = list[str]()
 
@@ -113,10 +117,10 @@ async def test_scrapes_share_a_reading_and_slow_parts_are_read_seldom() -> None:
         read.append("broken")
         raise Unavailable("no")
 
-    scrape = Scrape([Part("quick", quick), Part("slow", slow), Part("broken", broken)], 1e-6)
+    scrape = Scrape([Part("quick", quick), Part("slow", slow), Part("broken", broken)], 1e-6, _answers)
     await asyncio.gather(scrape.read(), scrape.read())
     assert (read.count("slow"), read.count("quick") >= 2, set(scrape.failed)) == (1, True, {"broken"})
-    kept = Scrape([Part("quick", quick)], 3600)
+    kept = Scrape([Part("quick", quick)], 3600, _answers)
     read.clear()
     await asyncio.gather(kept.read(), kept.read())
     assert read == ["quick"]

@@ -23,7 +23,7 @@ from foja.tasks import within
 
 TICK_SECONDS = 1.0
 PROBE_SECONDS = 30.0  # a probe may take
-ANSWER_SECONDS = 5.0  # of the database
+ANSWER_SECONDS = 3.0  # of the database, for every door that says how it does
 UNPROBED_SECONDS = 600.0
 ALLOWED = 3  # intervals of probes without a try, until nothing is known
 LOG, WEBHOOKS = "log", "webhooks"
@@ -41,6 +41,14 @@ class Probe:
     ask: Ask | None = None
     foreign: bool = False
     reports: bool = False
+
+
+class Frozen(LedgerUnavailable):
+    """The embedded database was stopped, and not ended."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(f"PostgreSQL (process {pid}) is frozen")
+        self.code = f"frozen:{pid}"
 
 
 class Unhandled(Protocol):
@@ -65,11 +73,14 @@ class Health:
         *,
         seconds: float,
         remote_seconds: float,
+        frozen: Callable[[], int | None] = lambda: None,
     ) -> None:
         """`writer` may call the function that records, and nothing more is needed; `reader` sees all rows.
 
-        `unhandled` returns the job types that wait for a worker.
+        `unhandled` returns the job types that wait for a worker; `frozen` the process of an embedded database
+        that somebody stopped.
         """
+        self._frozen, self._silent = frozen, False
         self._writer, self._reader, self._unhandled = writer, reader, unhandled
         self._seconds, self._remote_seconds = seconds, remote_seconds
         self._recorder = Recorder(min(seconds, 30.0) / ALLOWED)
@@ -109,11 +120,26 @@ class Health:
     async def read(self) -> list[Part]:
         """Return how every part does now. While the database does not answer, as it was read last."""
         await self.write()
-        try:
-            self._parts = await within(ANSWER_SECONDS, self._read())
-        except (FojaError, TimeoutError) as error:
-            self.report(DATABASE, outage(error))
+        if not self._silent:
+            try:
+                self._parts = await within(ANSWER_SECONDS, self._read())
+            except (FojaError, TimeoutError) as error:
+                self.lost(error)
         return self.known
+
+    async def check_database(self) -> None:
+        """Raise `LedgerUnavailable` unless the database answers within a few seconds. It is failing then."""
+        try:
+            await within(ANSWER_SECONDS, self._reader.row(sql.query("clock")))
+        except (FojaError, TimeoutError) as error:
+            self.lost(error)
+            raise outage(error) from None
+
+    def lost(self, error: FojaError | TimeoutError) -> None:
+        """Note that the database did not answer, or not in time."""
+        pid = self._frozen()
+        self._silent = pid is not None or isinstance(error, TimeoutError)
+        self.report(DATABASE, Frozen(pid) if pid else outage(error))
 
     @property
     def known(self) -> list[Part]:
@@ -134,13 +160,15 @@ class Health:
         """Write what is due. It is a real write: if it succeeds the database works, else it fails."""
         async with self._lock:
             seen = self._recorder.everything() if everything else self._recorder.due()
-            if not seen and time.monotonic() - self._wrote < WRITE_SECONDS:
+            recent = time.monotonic() - self._wrote < WRITE_SECONDS
+            if recent and not everything and not (seen and self.database.ok):
                 return
             try:
                 await within(ANSWER_SECONDS, self._record(seen))
                 self.report(DATABASE)
+                self._silent = False
             except (FojaError, TimeoutError) as error:
-                self.report(DATABASE, outage(error))
+                self.lost(error)
             self._wrote = time.monotonic()
 
     async def probe(self, name: str) -> None:
@@ -192,7 +220,7 @@ class Health:
             )
             rows = await within(ANSWER_SECONDS, claimed)
         except (FojaError, TimeoutError) as error:
-            self.report(DATABASE, outage(error))
+            self.lost(error)
             return []
         return [name for (name,) in rows]
 

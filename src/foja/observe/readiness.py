@@ -19,12 +19,11 @@ from foja.driver.database import Database
 from foja.errors import FojaError, Unavailable
 from foja.health.model.part import Part, State
 from foja.health.recorder import DATABASE
-from foja.health.service import LOG, Health
+from foja.health.service import ANSWER_SECONDS, LOG, Health
 from foja.sql.steps import read_steps
 from foja.tasks import within
 
 CACHE_SECONDS = 1.0
-PART_SECONDS = 3.0
 SCHEMA: Final = "schema"
 NEEDED: Final = (DATABASE, SCHEMA, LOG, READ)
 
@@ -81,7 +80,7 @@ class Readiness:
 
     async def check_database(self) -> None:
         """Raise unless the database answers soon."""
-        await _soon(self._reader.row(sql.query("clock")))
+        await self._health.check_database()
 
     async def check_schema(self) -> None:
         """Raise unless the schema is that of this version."""
@@ -122,7 +121,7 @@ class Readiness:
             await _soon(ask())
         except FojaError as error:
             if name == DATABASE and self._health.database.ok:
-                self._health.report(DATABASE, error)
+                self._health.lost(error)
             if isinstance(error, NotReady):
                 return str(error)
             return "it does not answer; `foja doctor` says why"  # its message may name servers
@@ -136,6 +135,6 @@ def _known_steps() -> list[tuple[int, str]]:
 
 async def _soon(work: Awaitable[object]) -> None:
     try:
-        await within(PART_SECONDS, work)
+        await within(ANSWER_SECONDS, work)
     except TimeoutError:
-        raise NotReady(f"no answer within {PART_SECONDS:g} seconds") from None
+        raise NotReady(f"no answer within {ANSWER_SECONDS:g} seconds") from None

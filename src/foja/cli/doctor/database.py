@@ -12,17 +12,19 @@ from foja import sql
 from foja.cli.doctor.finding import Finding, fail, note, ok, warn
 from foja.cli.doctor.parts import check_parts
 from foja.cli.installation import is_installed
+from foja.driver import connection as driver
 from foja.driver.address import address
-from foja.driver.connection import ANSWER_SECONDS
 from foja.driver.database import Connection, our_errors
 from foja.embedded.servers import database
 from foja.errors import FojaError
+from foja.health.service import ANSWER_SECONDS, outage
 from foja.identity import LOG_KEY
 from foja.observe.logs import read_cosigners, read_logs
 from foja.observe.snapshot import snapshot
 from foja.settings import Settings
 from foja.sql.migrate import status
 from foja.sql.network import limit_network
+from foja.tasks import within
 
 OLDEST = 150_000  # PostgreSQL 15
 SMALL_DIFFERENCE = 1.0
@@ -73,8 +75,12 @@ async def _check_server(url: str, settings: Settings) -> list[Finding]:
 @asynccontextmanager
 async def _connected(url: str) -> AsyncIterator[Connection]:
     with our_errors():
-        async with await Connection.connect(limit_network(url), autocommit=True) as connection:
-            connection.answer_seconds = ANSWER_SECONDS
+        try:
+            opened = await within(ANSWER_SECONDS, Connection.connect(limit_network(url), autocommit=True))
+        except TimeoutError as error:
+            raise outage(error) from None
+        async with opened as connection:
+            connection.answer_seconds = driver.ANSWER_SECONDS
             yield connection
 
 

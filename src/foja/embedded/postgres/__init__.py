@@ -23,6 +23,7 @@ from urllib.parse import quote
 import psycopg
 
 from foja.embedded import locks
+from foja.embedded.frozen import frozen_postgres
 from foja.embedded.postgres import cluster
 from foja.embedded.postgres.cluster import Mode, Postmaster
 from foja.embedded.postgres.programs import binaries, log_tail
@@ -32,7 +33,7 @@ from foja.private import make_folder
 __all__ = ["DATABASE", "Mode", "PostgresServer", "binaries", "running", "start", "stop"]
 
 DATABASE = "foja"
-ANSWER_SECONDS = 30  # of a server that runs; one that is frozen never answers
+ANSWER_SECONDS = 30  # of a server that runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,8 @@ def _ensure_ready(home: Path, port: int | None, options: Mapping[str, str]) -> P
     """Return a server that accepted a connection: one that runs may be dying after a kill."""
     for _ in range(50):
         postmaster = cluster.ensure_running(home, port, options)
+        if frozen_postgres(home):
+            raise _silent(postmaster.pid, "does not answer: it is frozen.")
         if _connects(postmaster, DATABASE):
             return postmaster
         if _connects(postmaster, "postgres"):
@@ -158,11 +161,15 @@ def _connects(postmaster: Postmaster, database: str) -> bool:
     try:
         psycopg.connect(_url(postmaster, database), connect_timeout=ANSWER_SECONDS).close()
     except psycopg.errors.ConnectionTimeout:
-        raise EmbeddedFailed(
-            f"PostgreSQL (process {postmaster.pid}) takes a connection and does not answer within"
-            f" {ANSWER_SECONDS} seconds: it is frozen, or its machine is. Let it go on (kill -CONT"
-            f" {postmaster.pid}), or end it (kill -9 {postmaster.pid}) and start again."
-        ) from None
+        limit = f"does not answer within {ANSWER_SECONDS} seconds: it is frozen, or its machine is."
+        raise _silent(postmaster.pid, limit) from None
     except psycopg.OperationalError:
         return False
     return True
+
+
+def _silent(pid: int, words: str) -> EmbeddedFailed:
+    return EmbeddedFailed(
+        f"PostgreSQL (process {pid}) takes a connection and {words} "
+        f"Let it go on (kill -CONT {pid}), or end it (kill -9 {pid}) and start again."
+    )

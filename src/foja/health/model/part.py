@@ -121,6 +121,7 @@ REACH_AUTHORITY: Final = f"look whether FOJA_TSA_URLS can be reached from here; 
 # What to do next about a part that fails, by its kind; a more precise one by kind and code.
 ADVICE: Final = {
     "database": "start the server, or correct FOJA_DATABASE_URL; docs/runbooks/database_down.md",
+    "database frozen": "let it go on (`kill -CONT {process}`), or end it (`kill -9 {process}`)",
     "schema": "`foja migrate --status` shows which step differs; `foja migrate` applies what is pending",
     "log": "`foja log` shows why; docs/runbooks/log_halted.md",
     "job": "`foja jobs list --type {label}` and the log of the worker say more",
@@ -152,5 +153,7 @@ def advice(part: Part) -> str:
 
 
 def advice_on(kind: str, code: str | None) -> str:
-    """Return what to do next about a kind of part that failed with this code."""
-    return ADVICE.get(f"{kind} {code}") or ADVICE.get(kind, "docs/runbooks/part_failing.md")
+    """Return what to do next about a kind of part that failed with this code, such as `frozen:PROCESS`."""
+    name, _, process = (code or "").partition(":")
+    found = ADVICE.get(f"{kind} {name}") or ADVICE.get(kind, "docs/runbooks/part_failing.md")
+    return found.replace("{process}", process)

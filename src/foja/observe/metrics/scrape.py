@@ -21,6 +21,7 @@ class Part:
 
     name: str
     read: Callable[[], Awaitable[None]]
+    asks_database: bool = True
     due: float = 0.0
     failed: bool = False
     watch: Watch = field(init=False)
@@ -32,26 +33,39 @@ class Part:
 class Scrape:
     """Reads the parts that are due. Scrapes that come at the same time share one reading."""
 
-    def __init__(self, parts: Sequence[Part], cache_seconds: float) -> None:
-        """With a cache of 0 seconds every scrape reads everything."""
-        self._parts, self._cache = parts, cache_seconds
+    def __init__(
+        self, parts: Sequence[Part], cache_seconds: float, check_database: Callable[[], Awaitable[None]]
+    ) -> None:
+        """With a cache of 0 seconds every scrape reads everything.
+
+        `check_database` raises an error if the database does not answer; then nothing else asks it.
+        """
+        self._parts, self._cache, self._check_database = parts, cache_seconds, check_database
         self._lock = asyncio.Lock()
 
     async def read(self) -> None:
         """Bring the metrics up to date. Parts that cannot be read are marked so; the others are right."""
         async with self._lock:
-            for part in self._parts:
-                if time.monotonic() >= part.due:
-                    await self._read(part)
+            due = [part for part in self._parts if time.monotonic() >= part.due]
+            silent: FojaError | None = None
+            if any(part.asks_database for part in due):
+                try:
+                    await self._check_database()
+                except FojaError as error:
+                    silent = error
+            for part in due:
+                await self._read(part, silent)
 
     @property
     def failed(self) -> frozenset[str]:
         """The names of the parts that could not be read last time."""
         return frozenset(part.name for part in self._parts if part.failed)
 
-    async def _read(self, part: Part) -> None:
+    async def _read(self, part: Part, silent: FojaError | None) -> None:
         began = time.monotonic()
         try:
+            if silent and part.asks_database:
+                raise silent
             await part.read()
             part.failed = False
             part.watch.worked()

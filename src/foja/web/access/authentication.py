@@ -15,7 +15,9 @@ MAX_CREDENTIAL = 16_384
 
 async def grant_of(request: Request, ctx: Context) -> Grant:
     """Return what a request may do, or raise `NotAuthenticated` or `NotAllowed`."""
-    access = ctx.app.access
+    access, health = ctx.app.access, ctx.app.health
+    if not health.database.ok:
+        await health.check_database()  # else each statement would wait for longer
     if (header := request.headers.get("authorization")) is not None:
         scheme, _, text = header.partition(" ")
         if scheme.lower() != "bearer" or not 0 < len(text) <= MAX_CREDENTIAL:

@@ -11,18 +11,18 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from foja import __version__
 from foja.access.model.principal import Scope
-from foja.errors import FojaError
+from foja.errors import FojaError, LedgerUnavailable
 from foja.health.recorder import DATABASE
 from foja.metrics import BUILD, exposition
-from foja.web.caller import Caller, needs
+from foja.observe.metrics.health import HEALTH, show_parts
+from foja.web.access.authentication import grant_of
+from foja.web.caller import Caller, caller_of
 from foja.web.context import Context
 from foja.web.pages.frame.visitor import visitor_of
 from foja.web.reference.answers.answer import Health, Readiness
 from foja.web.transfer.encoder import JsonAnswer
 
 PATHS = ("/healthz", "/readyz", "/metrics")
-# Their numbers are sums over all tenants, and some labels are ids of streams.
-MetricsReader = Annotated[Caller, Depends(needs(Scope.OPERATE, installation=True))]
 
 
 def add_operations(web: FastAPI) -> None:
@@ -61,7 +61,26 @@ async def _is_operator(request: Request, ctx: Context) -> bool:
     return False
 
 
-async def metrics(caller: MetricsReader, ctx: Context) -> Response:
-    """Return the metrics of this process and of the database, in the format of Prometheus."""
+async def metrics_reader(request: Request, ctx: Context) -> Caller | None:
+    """Return who reads metrics: sums over all tenants, some with ids of streams as labels.
+
+    While the database does not answer, nobody can be recognised, and it is None.
+    """
+    try:
+        caller = await caller_of(ctx, await grant_of(request, ctx))
+    except LedgerUnavailable:
+        return None
+    caller.principal.check(Scope.OPERATE, installation=True)
+    return caller
+
+
+async def metrics(caller: Annotated[Caller | None, Depends(metrics_reader)], ctx: Context) -> Response:
+    """Return the metrics of this process and of the database, in the format of Prometheus.
+
+    While the database does not answer, only how every part does, as `/readyz` says it.
+    """
+    if caller is None:
+        show_parts(ctx.app.health.known)
+        return Response(exposition(HEALTH), media_type=CONTENT_TYPE_LATEST)
     await ctx.app.metrics.read()
     return Response(exposition(), media_type=CONTENT_TYPE_LATEST)

@@ -70,6 +70,7 @@ def _detail(part: Part, texts: Texts, language: str) -> str:
 
 def _advice(part: Part, texts: Texts) -> str:
     """Return what to do next, in the language of the page."""
-    precise = f"do_{part.kind}_{part.code}"
+    code, _, process = (part.code or "").partition(":")
+    precise = f"do_{part.kind}_{code}"
     found = texts.get(precise, "") or texts.get(f"do_{part.kind}", "") or advice(part)
-    return found.replace("{label}", part.label)
+    return found.replace("{label}", part.label).replace("{process}", process)

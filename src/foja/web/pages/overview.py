@@ -43,6 +43,7 @@ class Need:
 @routes.get("/")
 async def show(caller: Reader, page: Requested) -> Response:
     """Show the overview. Nothing on it costs more with a million documents than with a thousand."""
+    await caller.ctx.app.health.check_database()
     overview = read_overview(caller.ctx.app.reader, caller.principal.tenant)
     health = caller.ctx.app.health.read()
     found, hours, parts = await asyncio.gather(overview, read_job_hours(caller.app.ledger), health)

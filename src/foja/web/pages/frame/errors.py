@@ -67,7 +67,8 @@ async def error_page(request: Request, error: Exception) -> Response:
     headers = {"Retry-After": "1"} if status == 503 else {}
     visitor = None
     with suppress(errors.FojaError):  # the error may be the reason why the visitor is unknown
-        visitor = await visitor_of(request, request.app.state.ctx)
+        ctx = request.app.state.ctx
+        visitor = await visitor_of(request, ctx) if ctx.app.health.database.ok else None
     page = Page(request, language_of(request))
     answer = page.render(
         "error.html",

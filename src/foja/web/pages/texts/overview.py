@@ -85,6 +85,10 @@ TEXTS: Final[Table] = {
         "Start the server, or correct FOJA_DATABASE_URL.",
         "Arranque el servidor, o corrija FOJA_DATABASE_URL.",
     ),
+    "do_database_frozen": (
+        "It is frozen. Let it go on (`kill -CONT {process}`), or end it (`kill -9 {process}`).",
+        "Está congelada. Reanúdela (`kill -CONT {process}`), o termínela (`kill -9 {process}`).",
+    ),
     "do_log": ("`foja log` shows why.", "`foja log` muestra por qué."),
     "do_job": (
         "`foja jobs list --type {label}` and the log of the worker say more.",

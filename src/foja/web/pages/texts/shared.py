@@ -32,6 +32,10 @@ TEXTS: Final[Table] = {
     "error_403": ("You may not do this", "No tiene permiso para esto"),
     "error_413": ("This is too large", "Esto es demasiado grande"),
     "error_404": ("This does not exist", "Esto no existe"),
+    "error_database": (
+        "The database does not answer now. Try again when it does.",
+        "La base de datos no responde ahora. Inténtelo de nuevo cuando responda.",
+    ),
     "error_503": ("Try again in a moment", "Inténtelo de nuevo en un momento"),
     "error_refused": ("This was refused", "Esto fue rechazado"),
     "error_500": ("The server failed", "El servidor falló"),
