@@ -10,6 +10,7 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -445,3 +446,73 @@ async def test_a_folder_that_comes_and_goes_while_it_is_created_does_not_stop_a_
     await store.write(key, b"again")
     await store.write_many({key: b"many"})
     assert (await store.read(key)).data == b"many"
+
+
+OWNER = "3f0d3a52-0d0f-4c57-9e0a-1b8f4c2d7e11"
+WRITES: dict[str, Callable[[Store], Awaitable[object]]] = {
+    "write": lambda store: put(store, b"new"),
+    "a few": lambda store: store.write_many({f"objects/{n:064x}/0": b"new" for n in range(2)}),
+    "many": lambda store: store.write_many({f"objects/{n:064x}/0": b"new" for n in range(9)}),
+    "stream": lambda store: keep(store, b"new"),
+    "create": lambda store: store.replace("log/1/checkpoint", b"new", None),
+    "replace": lambda store: store.replace("log/checkpoint", b"new", hashlib.sha256(b"old").hexdigest()),
+}
+
+
+@pytest.fixture
+async def owned(disk: Store, tmp_path: Path) -> Store:
+    """The store of an installation, with a checkpoint."""
+    await disk.write("installation", f"{OWNER}\n".encode())
+    await disk.write("log/checkpoint", b"old")
+    return open_store(f"file://{tmp_path}/store", identity=OWNER)
+
+
+@pytest.mark.parametrize("moment", ["before", "meanwhile"])
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+async def test_a_disk_that_is_unmounted_takes_nothing(
+    owned: Store,
+    tmp_path: Path,
+    write: Callable[[Store], Awaitable[object]],
+    moment: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A new folder was made at its place, and took what was lost with it."""
+    root, elsewhere = tmp_path / "store", tmp_path / "elsewhere"
+    written = private._create
+
+    def unmount(path: Path) -> int:
+        descriptor = written(path)
+        if root.exists():
+            root.rename(elsewhere)
+        return descriptor
+
+    if moment == "before":
+        root.rename(elsewhere)
+    else:
+        monkeypatch.setattr(private, "_create", unmount)
+    with pytest.raises(Unavailable, match="Mount its disk") as away:
+        await write(owned)
+    assert away.value.code == "store_away"
+    assert not root.exists()
+    monkeypatch.setattr(private, "_create", written)
+    elsewhere.rename(root)
+    await write(owned)
+
+
+@pytest.mark.parametrize("found", ["nothing", "another installation"])
+async def test_what_is_missing_in_another_store_is_not_missing(
+    owned: Store, disk: Store, tmp_path: Path, found: str
+) -> None:
+    """An object was said to be removed while the disk of the store was away."""
+    with pytest.raises(ObjectMissing):
+        await owned.get(ABSENT)
+    root = tmp_path / "store"
+    root.rename(tmp_path / "elsewhere")
+    root.mkdir()
+    if found == "another installation":
+        await disk.write("installation", b"another")
+    for ask in (owned.get(ABSENT), owned.exists(object_key(ABSENT, 0)), owned.space(), owned.check()):
+        with pytest.raises(Unavailable, match=r"(lacks its|has another) file `installation`"):
+            await ask
+    with pytest.raises(Unavailable, match="is not that of this installation"):
+        _ = [page async for page in owned.objects()]

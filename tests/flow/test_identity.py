@@ -15,7 +15,7 @@ from foja.app import App
 from foja.domains import prepare
 from foja.embedded import postgres
 from foja.embedded.postgres import binaries
-from foja.errors import SetupFailed
+from foja.errors import SetupFailed, Unavailable
 from foja.identity import LOG_KEY
 from foja.observe.audit import audit
 from tests.flow.command import Run, check_refused
@@ -141,3 +141,15 @@ async def test_an_installation_moves_with_pg_dump(
 def run_program(name: str, *arguments: str) -> None:
     done = subprocess.run([binaries() / name, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+async def test_a_start_without_the_store_makes_no_other(used: App, open_app: Callable[..., App]) -> None:
+    """While its disk was not mounted, a start made a store there; what it took was lost with the mount."""
+    store = used.settings.home / "store"
+    elsewhere = store.rename(store.with_name("elsewhere"))
+    async with open_app() as app:
+        with pytest.raises(Unavailable, match="is not that of this installation"):
+            await app.documents.add(b"another promise")
+        assert not store.exists()
+        elsewhere.rename(store)
+        await protect(app, b"another promise")
