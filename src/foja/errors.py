@@ -15,7 +15,7 @@ FojaError
 │   └── OutOfTurn
 │       └── PreconditionFailed, DocumentFinal, DocumentClosed
 ├── Unavailable
-│   └── LedgerUnavailable, NotCovered, Unstamped, Busy, DecoderFailed
+│   └── LedgerUnavailable, SchemaDiffers, NotCovered, Unstamped, Busy, DecoderFailed
 ├── Tampered
 │   └── BadBundle, Malformed, LogHalted
 ├── StreamBroken, ObjectMissing, ObjectChanged
@@ -221,6 +221,10 @@ class Unavailable(FojaError, code="unavailable"):
 
 class LedgerUnavailable(Unavailable, code="ledger_unavailable"):
     """The database does not accept events now."""
+
+
+class SchemaDiffers(Unavailable, code="schema_differs"):
+    """The schema of the database is not that of this version of Foja."""
 
 
 class NotCovered(Unavailable, code="not_covered"):

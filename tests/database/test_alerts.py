@@ -84,6 +84,7 @@ def alerting(app: App, channels: Sequence[Recorded], database: Database | None =
         runbooks="docs/runbooks/",
         seconds=1,
         before=nothing,
+        is_up=app.health.writes,
     )
 
 

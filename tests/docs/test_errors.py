@@ -58,6 +58,7 @@ CODES = {
     "cursor_lost",
     "image_refused",
     "unavailable",
+    "schema_differs",
     "ledger_unavailable",
     "not_covered",
     "unstamped",

@@ -53,6 +53,7 @@ QUICK = {
     "alert_seconds": 1.0,
     "metrics_cache_seconds": 0.0,
 }
+BY_LABEL = {"worker_missing": "job:"}  # alerts whose labels are not yet parts
 BY_ALERT = {"log_halted": "log"}  # alerts without a label
 KINDS = "database|schema|log|job|authority|network|store|redis|decoder|webhooks|mail|alert_webhook"
 
@@ -82,7 +83,7 @@ class Scene:
     redis: RedisServer | None = None
     mail: Controller | None = None
     hook: AlertHook | None = None
-    receiver: Receiver | None = None
+    receivers: tuple[Receiver, ...] = ()
     disk: Path | None = None
 
     async def overview(self) -> int:
@@ -138,7 +139,12 @@ class Scene:
     async def alerts(self) -> set[str]:
         """Return the parts whose alerts fire."""
         fired = [state for state in (await self.app.alerts.last()).states if state.fired_at]
-        return {state.label or BY_ALERT.get(state.alert, "") for state in fired} - {""}
+        labels = {BY_LABEL.get(state.alert, "") + state.label for state in fired if state.label}
+        return labels | {BY_ALERT[state.alert] for state in fired if state.alert in BY_ALERT}
+
+    async def fired(self) -> set[str]:
+        """Return the names of the alerts that fire."""
+        return {state.alert for state in (await self.app.alerts.last()).states if state.fired_at}
 
     def evaluations(self) -> int:
         """Return how often the alerts were evaluated."""
@@ -229,8 +235,7 @@ async def store_full(scene: Scene) -> AsyncIterator[str]:
         while True:
             file.write(bytes(4096))
     yield "store:write"
-    fired = {state.alert for state in (await scene.app.alerts.last()).states if state.fired_at}
-    assert "store_full" in fired
+    assert "store_full" in await scene.fired()
     filler.unlink()
 
 
@@ -267,6 +272,8 @@ async def no_worker(scene: Scene) -> AsyncIterator[str]:
     await asyncio.gather(scene.working, return_exceptions=True)
     document = await scene.app.documents.add(b"a contract")
     await scene.app.documents.protect(document.id, required_evidence=["tsa"])
+    await scene.until(scene.alerts, {"job:protect_document_v2"})
+    assert await scene.fired() == {"worker_missing"}  # `part_failing` said it again
     yield "job:protect_document_v2"
     scene.working = asyncio.create_task(scene.app.work())
 
@@ -305,13 +312,14 @@ async def alert_webhook_gone(scene: Scene) -> AsyncIterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def receiver_refusing(scene: Scene) -> AsyncIterator[str]:
-    """A receiver of a webhook answers 500; after its repair the next event gets through."""
-    assert scene.receiver
-    scene.receiver.always(500)
+async def receivers_refusing(scene: Scene) -> AsyncIterator[str]:
+    """Every receiver answers 500; after their repair the next event gets through."""
+    for each in scene.receivers:
+        each.always(500)
     await (await scene.app.conversations.open()).append(SAY, {"content": "hi"})
     yield "webhooks"
-    scene.receiver.always(204)
+    for each in scene.receivers:
+        each.always(204)
     await (await scene.app.conversations.open()).append(SAY, {"content": "again"})
 
 
@@ -338,7 +346,7 @@ ROUNDS: list[list[Break]] = [
     [decoder_dying, authority_unreachable, redis_gone, paused_type, mail_server_gone],
     [authority_slow, store_full, halted_log],
     [no_worker, store_read_only, alert_webhook_gone],
-    [another_schema, receiver_refusing, authority_answers_rubbish],
+    [another_schema, receivers_refusing, authority_answers_rubbish],
 ]
 
 
@@ -371,12 +379,14 @@ async def test_all_five_name_the_part_that_breaks_and_are_calm_after_its_repair(
         }
         async with (
             running_receiver() as receiver,
+            running_receiver() as other,
             open_app(**settings) as app,
             running(app, admin) as scene,
         ):
             scene.tsa, scene.redis, scene.mail, scene.disk = tsa, redis, mail, disk
-            scene.hook, scene.receiver = hook, receiver
-            await app.webhooks.create(receiver.url(), [SAY])
+            scene.hook, scene.receivers = hook, (receiver, other)
+            for each in scene.receivers:
+                await app.webhooks.create(each.url(), [SAY])
             await scene.agree()
             for faults in ROUNDS:
                 async with contextlib.AsyncExitStack() as broken:
@@ -386,6 +396,33 @@ async def test_all_five_name_the_part_that_breaks_and_are_calm_after_its_repair(
             scene.mail.stop()
             hook.close()
             assert {"fired", "cleared"} == {each.message["event"] for each in hook.receiver.received}
+
+
+@pytest.mark.timeout(300)
+async def test_a_receiver_that_fails_alone_turns_no_part_red(
+    open_app: Callable[..., App], admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The webhook of one tenant that could not be reached made an installation of many degraded."""
+    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0)
+    settings = QUICK | {"webhook_networks": "127.0.0.0/8", "alert_limits": "webhook_failing=0"}
+    async with (
+        running_receiver() as well,
+        running_receiver() as away,
+        open_app(**settings) as app,
+        running(app, admin) as scene,
+    ):
+        hook, _ = [await app.webhooks.create(each.url(), [SAY]) for each in (away, well)]
+        away.always(500)
+        await (await app.conversations.open()).append(SAY, {"content": "hi"})
+        await scene.until(scene.alerts, {str(hook.id)})
+        assert await scene.fired() == {"webhook_failing"}
+        assert (await app.webhooks.show(hook.id)).failing_since
+        assert (await scene.readyz(), await scene.metric(), await scene.doctor()) == (set(), set(), set())
+        assert await scene.overview() == 0
+        assert not await app.jobs.list(state="retry_scheduled")
+        away.always(204)
+        await (await app.conversations.open()).append(SAY, {"content": "again"})
+        await scene.agree()
 
 
 @pytest.mark.timeout(300)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
+import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
-from typing import NoReturn, get_args
+from typing import Any, NoReturn, get_args
 
 import pytest
 
@@ -19,11 +22,13 @@ from foja.errors import LedgerUnavailable
 from foja.jobs.outcome import Job
 from foja.remote.webhook import Answer, NoAnswer, WebhookSender
 from foja.system.model.events import DELIVER, WEBHOOKS
+from foja.tasks import end
 from foja.webhooks.assembly import check_address, terms_of
 from foja.webhooks.delivery import Deliverer, DeliveryTerms
 from tests.counterparties.receiver import Receiver, running_receiver, server_certificate
 from tests.database.rows import Admin
 from tests.faults.steps import Moment, SteppedDatabase, Steps
+from tests.flow.client import served
 from tests.processes import begin
 from tests.tenant_acts import tenant_acts
 
@@ -50,7 +55,9 @@ async def say(app: App, *texts: str) -> None:
 
 def due_now(admin: Admin) -> None:
     """Let every job that waits run now."""
-    admin.execute("update foja.job set run_at = clock_timestamp() where state = 'retry_scheduled'")
+    admin.execute(
+        "update foja.job set run_at = clock_timestamp() where state in ('queued', 'retry_scheduled')"
+    )
 
 
 async def reasons(app: App) -> list[str]:
@@ -199,6 +206,39 @@ async def test_an_endless_or_silent_answer_ends(receiver: Receiver) -> None:
     assert "within" in reply.detail
 
 
+async def test_names_without_an_answer_hold_up_no_reads_of_the_store(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checkpoints, tiles and `/readyz` stalled together for as long as a resolver was silent."""
+    known, asked, answered = socket.getaddrinfo, list[str](), threading.Event()
+
+    def look_up(host: str, *rest: Any, **more: Any) -> Any:
+        if not host.endswith(".example"):
+            return known(host, *rest, **more)
+        asked.append(host)
+        answered.wait(60)
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    for number in range(40):
+        await app.webhooks.create(f"https://away{number}.example/hook")
+    async with served(app) as client:
+        await say(app, "hi")
+        working = asyncio.create_task(app.work())
+        try:
+            async with asyncio.timeout(60):
+                while len(asked) < 6:
+                    await asyncio.sleep(0.1)
+            await asyncio.sleep(1)
+            for path in ("/v1/log/1/checkpoint", "/readyz"):
+                began = time.monotonic()
+                assert (await client.get(path)).status_code == 200
+                assert time.monotonic() - began < 3, path
+        finally:
+            answered.set()
+            await end([working])
+
+
 # Failures and their end
 
 
@@ -214,7 +254,7 @@ async def test_a_failing_delivery_is_retried_and_then_failed(
     await say(app, "a", "poison", "c")
     await app.work(until_idle=True)
     [job] = await app.jobs.list(job_type=DELIVER)
-    assert (job.state, job.last_error) == ("retry_scheduled", "HTTP status 500")
+    assert (job.state, job.last_error) == ("queued", "HTTP status 500")
     for _ in range(3):
         due_now(admin)
         await app.work(until_idle=True)

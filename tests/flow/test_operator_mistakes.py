@@ -7,17 +7,36 @@ import secrets
 import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
+import httpx
 import psycopg
 import pytest
 
 import foja
 from foja.embedded.postgres import PostgresServer, start, stop
-from tests.flow.command import Run, check_refused
+from tests.counterparties.ports import free_port
+from tests.flow.command import Process, Run, check_refused
 from tests.flow.small_disk import small_disk
+
+AT_STEP = "the schema is at step {}, and this Foja needs step 15; run `foja migrate`"
+
+
+def until_answered(url: str, status: int) -> Any:
+    """Return what an address answers once it does with this status."""
+    answer = None
+    for _ in range(300):
+        with suppress(httpx.TransportError):
+            answer = httpx.get(url, timeout=30)
+            if answer.status_code == status:
+                return answer.json()
+        time.sleep(0.2)
+    raise AssertionError(answer and answer.text)
 
 
 @pytest.fixture
@@ -111,6 +130,36 @@ def test_going_back_needs_a_confirmation(run: Run, empty_database_url: str) -> N
     assert run("migrate", "--status", *target).code == 0
     assert run("migrate", "--to", newest, *target).code == 0
     assert run("migrate", "--to", 2, "--yes", "--json", *target).document["after"] == 2
+
+
+def test_going_back_names_the_processes_that_run(run: Run, empty_database_url: str, tmp_path: Path) -> None:
+    """It went ahead beside a running server, which answered 500 with codes of PostgreSQL from then on."""
+    target = ("--database-url", empty_database_url)
+    assert run("migrate", *target).code == 0
+    port = free_port()
+    server = Process("web", "--home", tmp_path / "other", "--port", port, *target)
+    try:
+        url = f"http://127.0.0.1:{port}/v1/webhooks"
+        until_answered(url, 200)
+        refused = run("migrate", "--to", 13, "--yes", *target)
+        check_refused(refused, 2, f"{socket.gethostname()}:{server.id}")
+        assert "--yes running" in refused.err
+        assert run("migrate", "--to", 13, "--yes", "running", *target).code == 0
+        answer = until_answered(url, 503)
+        assert (answer["code"], answer["detail"]) == ("schema_differs", AT_STEP.format(13))
+    finally:
+        server.kill()
+
+
+@pytest.mark.parametrize("verb", ["audit", "log", "status"])
+def test_commands_name_the_step_of_a_schema_that_went_back(
+    run: Run, empty_database_url: str, verb: str
+) -> None:
+    """`foja audit` said "permission denied for schema foja" at step 1."""
+    target = ("--database-url", empty_database_url)
+    for step in (15, 1):
+        assert run("migrate", "--to", step, "--yes", *target).code == 0
+    check_refused(run(verb, *target), 2, AT_STEP.format(1))
 
 
 def test_a_type_without_a_worker_is_refused_before_anything_is_printed(run: Run) -> None:

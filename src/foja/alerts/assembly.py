@@ -40,6 +40,7 @@ def open_alerts(
         runbooks=runbooks_of(settings),
         seconds=settings.alert_seconds,
         before=Balances(operator, networks).note,
+        is_up=health.writes,
     )
     health.add(
         {each.part: Probe(partial(alerting.probe, each), foreign=True, reports=True) for each in channels}

@@ -83,11 +83,16 @@ class Alerting:
         runbooks: str,
         seconds: float,
         before: Callable[[], Awaitable[None]],
+        is_up: Callable[[], Awaitable[bool]],
     ) -> None:
-        """`database` acts as the role of operators; `before` is called before each evaluation."""
+        """`database` acts as the role of operators; `before` is called before each evaluation.
+
+        `is_up` returns whether all that uses the database in this process succeeds again.
+        """
         self._database, self._scrape, self.limits, self.channels = database, scrape, limits, channels
         self._installation, self.runbooks, self.seconds = str(installation), runbooks, seconds
-        self._before, self._watch = before, Watch("alerts", rare=True)
+        self._before, self._is_up = before, is_up
+        self._watch = Watch("alerts", rare=True)
         self._lost = set[str]()  # channels that could not be reached when they were probed last
         self._outage = Outage(channels, ALERTS[DOWN].seconds, self._down)
 
@@ -106,7 +111,8 @@ class Alerting:
                 await self.deliver()
             elif self._scrape.failed:
                 await self._scrape.read()  # only this process can tell when its own fault has ended
-            await self._outage.over()
+            if await self._is_up():
+                await self._outage.over()
             self._watch.worked()
         except FojaError as error:
             self._watch.failed(error)

@@ -15,13 +15,15 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, ClassVar
+from typing import BinaryIO, ClassVar, ParamSpec, TypeVar
 
 from foja import private
 from foja.blobs import filesystem
@@ -34,6 +36,10 @@ MAX_FOLDERS_LOST = 100
 PARTIAL = ".partial"
 MANY = 8  # objects that are synced together
 THREADS = 4  # that write files at the same time: each waits for the disk
+# Apart from each other, and from the threads of asyncio: a slow disk or name server fills those.
+_READERS, _WRITERS = ThreadPoolExecutor(8, "foja-read"), ThreadPoolExecutor(8, "foja-write")
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,7 @@ class DiskSpool:
 
     async def save(self, key: str) -> None:
         """Write the object, replacing any earlier one: a digest has only one content."""
-        await asyncio.to_thread(self._disk.move, self._file, key)
+        await _run(_WRITERS, self._disk.move, self._file, key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,75 +66,75 @@ class Disk:
 
     async def read(self, key: str) -> tuple[bytes, str]:
         """Return an object and its version, which is the digest of its bytes."""
-        data = await asyncio.to_thread((self.root / key).read_bytes)
+        data = await _run(_READERS, (self.root / key).read_bytes)
         return data, _version(data)
 
     async def write(self, key: str, data: bytes) -> None:
         """Write the whole object, replacing any earlier one."""
-        await asyncio.to_thread(self._write, key, data)
+        await _run(_WRITERS, self._write, key, data)
 
     async def write_many(self, objects: Mapping[str, bytes]) -> None:
         """Write many objects, with few waits for the disk."""
         each = [(self._partial(), key, data) for key, data in objects.items()]
         try:
             if len(each) >= MANY and filesystem.is_quick():
-                await asyncio.to_thread(self._write_together, each)
+                await _run(_WRITERS, self._write_together, each)
                 return
             parts = [each[at::THREADS] for at in range(min(THREADS, len(each)))]
-            await asyncio.gather(*(asyncio.to_thread(self._write_each, part) for part in parts))
-            await asyncio.to_thread(self._sync_above, objects)
+            await asyncio.gather(*(_run(_WRITERS, self._write_each, part) for part in parts))
+            await _run(_WRITERS, self._sync_above, objects)
         finally:
             for path, _, _ in each:
                 path.unlink(missing_ok=True)
 
     async def space(self) -> tuple[int, int]:
         """Return the free and the whole space of the disk."""
-        usage = await asyncio.to_thread(shutil.disk_usage, self.root)
+        usage = await _run(_READERS, shutil.disk_usage, self.root)
         return usage.free, usage.total
 
     async def create(self, key: str, data: bytes) -> str:
         """Create the whole object. Raise `ObjectChanged` if the key exists."""
-        if not await asyncio.to_thread(self._create, key, data):
+        if not await _run(_WRITERS, self._create, key, data):
             raise ObjectChanged(f"{key} exists already. Read it, then replace that version.")
         return _version(data)
 
     async def replace(self, key: str, data: bytes, expected: str) -> str:
         """Replace the version that was read. Raise `ObjectChanged` if it has changed."""
-        if not await asyncio.to_thread(self._replace, key, data, expected):
+        if not await _run(_WRITERS, self._replace, key, data, expected):
             raise ObjectChanged(f"{key} has changed since it was read. Read it again, then decide.")
         return _version(data)
 
     async def load(self, key: str) -> tuple[bytes, str]:
         """Return the bytes of an object and their digest."""
-        return await asyncio.to_thread(lambda: join([(self.root / key).read_bytes()]))
+        return await _run(_READERS, lambda: join([(self.root / key).read_bytes()]))
 
     @asynccontextmanager
     async def spool(self, source: BinaryIO) -> AsyncIterator[DiskSpool]:
         """Yield a synced copy of a stream: its digest, and so its key, is known only at the end."""
         path = self._partial()
         try:
-            digest, size = await asyncio.to_thread(self._copy, source, path)
+            digest, size = await _run(_WRITERS, self._copy, source, path)
             yield DiskSpool(digest, size, path, self)
         finally:
             path.unlink(missing_ok=True)
 
     async def fetch(self, key: str, target: BinaryIO) -> str:
         """Copy an object to a file and return its digest."""
-        return await asyncio.to_thread(self._fetch, key, target)
+        return await _run(_READERS, self._fetch, key, target)
 
     async def list(self, prefix: str, after: str | None = None) -> AsyncIterator[Sequence[Listed]]:
         """Yield pages of the objects below a prefix, in no order; `after` leaves out smaller keys."""
         found = self._walk(prefix, after or "")
-        while page := await asyncio.to_thread(lambda: list(islice(found, PAGE_KEYS))):
+        while page := await _run(_READERS, lambda: list(islice(found, PAGE_KEYS))):
             yield page
 
     async def delete(self, keys: Collection[str]) -> None:
         """Delete objects; one that is not there is deleted already."""
-        await asyncio.to_thread(self._delete, keys)
+        await _run(_WRITERS, self._delete, keys)
 
     async def present(self, keys: Collection[str]) -> set[str]:
         """Return those of these keys that exist."""
-        return await asyncio.to_thread(lambda: {key for key in keys if (self.root / key).is_file()})
+        return await _run(_READERS, lambda: {key for key in keys if (self.root / key).is_file()})
 
     async def exists(self, key: str) -> bool:
         """Return whether the store has this key."""
@@ -136,7 +142,7 @@ class Disk:
 
     async def forget_partial(self, before: datetime) -> None:
         """Remove temporary files that were last written before this time: their writers are gone."""
-        await asyncio.to_thread(self._forget_partial, before)
+        await _run(_WRITERS, self._forget_partial, before)
 
     def _check(self) -> None:
         """Raise `StoreAway` unless this is the store of the installation."""
@@ -327,6 +333,15 @@ class Disk:
         path = self.root / key
         private.make_folder(path.parent, self.root)
         return path
+
+
+async def _run(
+    threads: ThreadPoolExecutor,
+    function: Callable[Arguments, Result],
+    *values: Arguments.args,
+    **named: Arguments.kwargs,
+) -> Result:
+    return await asyncio.get_running_loop().run_in_executor(threads, partial(function, *values, **named))
 
 
 def _version(data: bytes) -> str:

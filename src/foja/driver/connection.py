@@ -6,7 +6,6 @@ as much as decoding one of them.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import select
 from collections.abc import AsyncGenerator
@@ -21,6 +20,7 @@ from psycopg.waiting import Ready, Wait
 
 from foja.sql import query
 from foja.sql.network import limit_network
+from foja.tasks import run_apart
 
 if TYPE_CHECKING:
     from foja.driver.tenant_statement import TenantStatements
@@ -86,7 +86,7 @@ class Connection(AsyncConnection[tuple[Any, ...]]):
 
 async def is_recovering(url: str) -> bool:
     """Return whether the server starts, or recovers after a crash, and accepts no connection yet."""
-    found = await asyncio.to_thread(PGconn.ping, limit_network(url).encode())
+    found = await run_apart(lambda: PGconn.ping(limit_network(url).encode()))
     return Ping(found) == Ping.REJECT
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from copy import copy
 from typing import Any, LiteralString
 
@@ -16,6 +16,7 @@ from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
 
 from foja import errors
+from foja.driver.attempts import open_connection
 from foja.driver.connection import ANSWER_SECONDS
 from foja.driver.connection import Connection as Connection
 from foja.driver.encoding import Packed
@@ -24,7 +25,7 @@ from foja.driver.refusals import OnRedis as OnRedis
 from foja.driver.refusals import refusal as refusal
 from foja.driver.tenant_statement import Row, TenantStatements
 from foja.sql import query
-from foja.sql.network import limit_network
+from foja.sql.migrate import difference
 
 LOGIN_REFUSED = re.compile(
     r'authentication failed|no password supplied|no pg_hba\.conf entry|(role|database) ".*" does not exist'
@@ -35,6 +36,7 @@ STANDBY = {
     "25006",
     "55000",
 }  # read-only, and "recovery is in progress": the only use of 55000 in our statements
+MISSING = {"3F000", "42P01", "42703", "42883"}  # a schema, table, column or function
 OTHER_ANSWERS = 2  # how much longer than an append a page of rows or a batch of jobs may take
 POOLER_PROBES = 3
 LOCK_SECONDS = 0.5  # longer waits are repeated, apart from what does not wait
@@ -97,6 +99,11 @@ def _from_sqlstate(error: psycopg.Error, state: str) -> errors.FojaError:
         )
     if state[:2] in {"08", "53", "57"}:
         return errors.LedgerUnavailable(f"the database refuses work now ({message}); try again")
+    if state in MISSING:
+        return errors.SchemaDiffers(
+            f"the database lacks what this version of Foja uses ({message}); "
+            "`foja migrate --status` shows its steps"
+        )
     if state == "42501":
         return errors.WrongSource(f"this role may not do that ({message})")
     if state == "54001":
@@ -123,6 +130,17 @@ def our_errors(
         if task and task.cancelling():
             raise asyncio.CancelledError from error
         raise translate(error) from error
+
+
+async def explained(url: str, error: errors.FojaError) -> errors.FojaError:
+    """Return how the schema differs from that of this version if that may be the cause, else the error."""
+    cause = error.__cause__
+    missing = isinstance(cause, psycopg.Error) and cause.sqlstate in {*MISSING, "42501"}
+    if missing or isinstance(error, errors.RoleMissing):
+        with suppress(errors.MigrationFailed):
+            if found := await difference(url):
+                return errors.SchemaDiffers(found)
+    return error
 
 
 async def act_as(connection: Connection, role: str, lock_seconds: float = LOCK_SECONDS) -> None:
@@ -152,7 +170,7 @@ async def connect(
     `answer_seconds` limits the wait for each answer; None waits as long as it takes.
     """
     with our_errors():
-        connection = await Connection.connect(limit_network(url), autocommit=True, prepare_threshold=1)
+        connection = await open_connection(url)
     connection.answer_seconds = answer_seconds
     for loader in (_Json, _BinaryJson):
         connection.adapters.register_loader("json", loader)
@@ -161,7 +179,7 @@ async def connect(
     try:
         await act_as(connection, role, lock_seconds)
     except BaseException:
-        await connection.close()
+        connection.pgconn.finish()
         raise
     return connection
 
@@ -263,6 +281,8 @@ class Database:
             if isinstance(error.__cause__, psycopg.Error) and error.__cause__.sqlstate in STANDBY:
                 connection.pgconn.finish()  # the next connection may lead to another server
             raise
+        except (errors.SchemaDiffers, errors.WrongSource) as error:
+            raise await explained(self.url, error) from error.__cause__
         finally:
             self._pool.release(connection)
 

@@ -171,6 +171,11 @@ class Health:
                 self.lost(error)
             self._wrote = time.monotonic()
 
+    async def writes(self) -> bool:
+        """Return whether the database takes writes now."""
+        await self.write()
+        return self.database.ok
+
     async def probe(self, name: str) -> None:
         """Use a part now; what comes of it is reported."""
         probe = self._probes[name]

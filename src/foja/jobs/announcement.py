@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
-import socket
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,6 +14,7 @@ from uuid import UUID, uuid4
 from foja import sql
 from foja.errors import FojaError
 from foja.faults import Watch
+from foja.sql.network import process_name
 from foja.tasks import end
 
 BEAT_SECONDS = 10.0
@@ -45,11 +44,6 @@ class UnhandledType(NamedTuple):
         jobs = "1 job of the type" if self.jobs == 1 else f"{self.jobs:,} jobs of the type"
         since = f"{self.ready_at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
         return f"{jobs} {self.type} could be done since {since}, and no running worker does this type"
-
-
-def process_name() -> str:
-    """Return what names this process to people: its host and its number."""
-    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 async def find_unhandled(database: Rows, tenant: str | None = None) -> list[UnhandledType]:

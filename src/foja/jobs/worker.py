@@ -20,13 +20,13 @@ from foja.errors import (
     redact,
 )
 from foja.faults import SETTLE_SECONDS, Report, Watch, unreported
-from foja.jobs.announcement import process_name
 from foja.jobs.exclusive import RunLock
 from foja.jobs.heartbeat import Heartbeat
 from foja.jobs.outcome import Done, GiveUp, Job, Outcome, Retry, Settlement, Snooze
 from foja.jobs.queue import Queue
 from foja.jobs.spec import Work
 from foja.metrics import JOB_SECONDS
+from foja.sql.network import process_name
 from foja.tasks import end, to_the_end
 from foja.tracing import Span, span, traced
 from foja.tracing.correlation import correlated

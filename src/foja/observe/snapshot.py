@@ -10,8 +10,8 @@ from typing import Any
 from psycopg import IsolationLevel
 
 from foja import sql
-from foja.driver.database import Connection, connect, our_errors
-from foja.errors import SetupFailed
+from foja.driver.database import Connection, connect, explained, our_errors
+from foja.errors import RoleMissing, SchemaDiffers, SetupFailed, WrongSource
 
 READER = "foja_reader"
 # Rows in memory at a time: a body may have a megabyte.
@@ -44,15 +44,18 @@ class Snapshot:
 @asynccontextmanager
 async def snapshot(url: str) -> AsyncIterator[Snapshot]:
     """Open a read-only snapshot of a database, as a role that sees every row."""
-    connection = await connect(url, READER, answer_seconds=None)  # one query may read all events
-    with our_errors():
-        async with connection:
-            await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
-            await connection.set_read_only(True)
-            async with connection.transaction():
-                moment = Snapshot(connection)
-                if not (await moment.row("has_ledger"))[0]:
-                    raise SetupFailed(
-                        "this database has no ledger; run `foja migrate`, or correct FOJA_DATABASE_URL"
-                    )
-                yield moment
+    try:
+        connection = await connect(url, READER, answer_seconds=None)  # one query may read all events
+        with our_errors():
+            async with connection:
+                await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
+                await connection.set_read_only(True)
+                async with connection.transaction():
+                    moment = Snapshot(connection)
+                    if not (await moment.row("has_ledger"))[0]:
+                        raise SetupFailed(
+                            "this database has no ledger; run `foja migrate`, or correct FOJA_DATABASE_URL"
+                        )
+                    yield moment
+    except (SchemaDiffers, WrongSource, RoleMissing) as error:
+        raise await explained(url, error) from error.__cause__

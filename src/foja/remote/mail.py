@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import smtplib
 import ssl
 from dataclasses import dataclass, field
 from email.message import EmailMessage
+from functools import partial
 from urllib.parse import unquote, urlsplit
 
 from foja.errors import SetupFailed, Unavailable, redact
+from foja.tasks import run_apart
 
 PORTS = {"smtp": 25, "smtps": 465}
 
@@ -48,7 +49,7 @@ def parse_server(url: str) -> MailServer:
 async def send_mail(server: MailServer, message: EmailMessage, *, seconds: float) -> None:
     """Hand a message over, or raise `Unavailable`."""
     try:
-        await asyncio.to_thread(_send, server, message, seconds)
+        await run_apart(partial(_send, server, message, seconds))
     except (smtplib.SMTPException, OSError) as error:
         reason = redact(" ".join(str(error).split())) or type(error).__name__
         raise Unavailable(f"the mail server {server.name} did not take the message ({reason})") from None
@@ -57,7 +58,7 @@ async def send_mail(server: MailServer, message: EmailMessage, *, seconds: float
 async def greet(server: MailServer, *, seconds: float) -> None:
     """Log in and send nothing, or raise `Unavailable`."""
     try:
-        await asyncio.to_thread(lambda: _session(server, seconds).quit())
+        await run_apart(lambda: _session(server, seconds).quit())
     except (smtplib.SMTPException, OSError) as error:
         reason = redact(" ".join(str(error).split())) or type(error).__name__
         raise Unavailable(f"the mail server {server.name} cannot be used ({reason})") from None

@@ -13,9 +13,12 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpcore
+
+from foja.tasks import run_apart
 
 MAX_ANSWER_BYTES = 64 << 10
 KEEPALIVE_SECONDS = 5.0
@@ -45,7 +48,7 @@ class NoAnswer:
 
 async def look_up(host: str, port: int) -> list[str]:
     """Return every address of a name, in the order of the resolver."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    found = await run_apart(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 

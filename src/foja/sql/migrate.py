@@ -17,7 +17,7 @@ from psycopg.rows import class_row
 
 from foja.errors import MigrationFailed
 from foja.sql import query
-from foja.sql.network import limit_network
+from foja.sql.network import limit_network, process_name
 from foja.sql.steps import Step, read_steps
 
 # Another process may build an index for minutes; a table is only locked for seconds.
@@ -119,6 +119,31 @@ async def status(conn_url: str, *, folder: Traversable | None = None) -> list[Sc
     async with session(conn_url) as conn:
         applied = {row.number: row for row in await _read_applied(conn)}
     return [_state(n, known.get(n), applied.get(n)) for n in sorted(known.keys() | applied.keys())]
+
+
+async def living(conn_url: str) -> list[str]:
+    """Return the names of other processes that use this database now."""
+    async with session(conn_url) as conn:
+        rows = await (await conn.execute(query("living_processes"))).fetchall()
+        if await _value(conn, "worker_table"):
+            rows += await (await conn.execute(query("living_workers"))).fetchall()
+    return sorted({name for (name,) in rows} - {process_name()})
+
+
+async def difference(conn_url: str) -> str | None:
+    """Return how the schema differs from that of this version, and what to do; None if it does not."""
+    steps = await status(conn_url)
+    known, applied = len(read_steps()), [step.number for step in steps if step.applied_at]
+    states = {step.state for step in steps}
+    if "unknown" in states:
+        return (
+            f"the schema is at step {applied[-1]}, and this Foja knows only {known}; install the newer Foja"
+        )
+    if "changed" in states:
+        return "the schema has other steps than this Foja; run `foja migrate --status`"
+    if "pending" in states:
+        return f"the schema is at step {len(applied)}, and this Foja needs step {known}; run `foja migrate`"
+    return None
 
 
 def _ignore(_line: str) -> None:

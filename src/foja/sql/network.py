@@ -1,8 +1,9 @@
-"""How long a silent network is waited for, by every connection to PostgreSQL."""
+"""How long a silent network is waited for, by every connection to PostgreSQL, and the name of its process."""
 
 from __future__ import annotations
 
 import os
+import socket
 from typing import Final
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -19,8 +20,14 @@ NETWORK: Final = {
 
 
 def limit_network(url: str) -> str:
-    """Return the address with limits for a silent network, unless it or the environment says them."""
+    """Return the address with limits for a silent network, unless they are said, and the process's name."""
     said = {*conninfo_to_dict(url)}
     if "PGCONNECT_TIMEOUT" in os.environ:
         said.add("connect_timeout")
-    return make_conninfo(url, **{name: value for name, value in NETWORK.items() if name not in said})
+    limits = {name: value for name, value in NETWORK.items() if name not in said}
+    return make_conninfo(url, **limits, fallback_application_name=f"foja {process_name()}")
+
+
+def process_name() -> str:
+    """Return what names this process to people: its host and its number."""
+    return f"{socket.gethostname()}:{os.getpid()}"

@@ -14,7 +14,7 @@ from foja import sql
 from foja.driver.database import Database
 from foja.errors import Unavailable
 from foja.faults import Report, unreported
-from foja.jobs.outcome import Done, Job, Outcome, Retry
+from foja.jobs.outcome import Done, Job, Outcome, Snooze
 from foja.metrics import WEBHOOK_ATTEMPTS
 from foja.remote.webhook import Answer, NoAnswer, WebhookSender
 from foja.webhooks.model.message import Delivery
@@ -71,7 +71,10 @@ class Deliverer:
     report: Report = unreported
 
     async def deliver_jobs(self, jobs: Sequence[Job]) -> Sequence[Outcome]:
-        """Send what these jobs' batches still have; a job with something left is tried again later."""
+        """Send what these jobs' batches still have; a job with something left goes on later.
+
+        A receiver that fails is no failure of the job: each delivery counts its own attempts.
+        """
         rows = await self.database.rows(sql.query("open_deliveries"), batches=[UUID(job.key) for job in jobs])
         by_webhook: dict[UUID, list[Delivery]] = {}
         for batch, number, webhook_id, url, secrets, *rest in rows:
@@ -81,7 +84,7 @@ class Deliverer:
         for attempts in await asyncio.gather(*map(self._deliver, by_webhook.values())):
             failed |= attempts
         return [
-            Retry(attempt.error or "", attempt.delay) if (attempt := failed.get(UUID(job.key))) else Done()
+            Snooze(attempt.delay, attempt.error) if (attempt := failed.get(UUID(job.key))) else Done()
             for job in jobs
         ]
 

@@ -102,6 +102,8 @@ SERVERS = (
           "The database does not answer: nothing can be recorded.", ("disk",)),
     Alert("part_failing", Sum(FAILING, "part", {"kind": OTHERS}), 0, 0, WARNING, SECONDS,
           "The part {label} fails or is paused.", ("health",)),
+    Alert("webhook_failing", Sum("foja_webhook_failing_seconds", "webhook"), 300, 0, WARNING, SECONDS,
+          "The webhook {label} takes no messages.", ("webhooks",)),
     Alert("health_stale", Sum("foja_health_untried", "part", {"kind": TRIED}), 0, 60, WARNING, FLAG,
           "Nothing is known about the part {label}: no process has tried it for long.", ("health",)),
     Alert("http_failures", Sum("foja_http_failures_day"), 20, 0, WARNING, COUNT,

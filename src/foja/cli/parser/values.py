@@ -14,6 +14,7 @@ from foja.errors import BadPayload
 
 _CURSOR = re.compile(r"[^\s:]+(:-?\d{1,19}){1,2}")
 MAX_OVERLAP_HOURS = 720
+RUNNING = "running"  # the word of `--yes` for a database that processes use
 
 
 def path(text: str) -> Path:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from foja.cli.installation import read_settings
 from foja.cli.output import print_line, print_result, table
+from foja.cli.parser.values import RUNNING
 from foja.domains import load, prepare
 from foja.embedded.servers import database
 from foja.errors import SetupFailed
@@ -35,17 +36,26 @@ async def migrate(arguments: Namespace) -> int:
 
 
 async def _confirm_way_back(arguments: Namespace, url: str) -> None:
-    """Raise `SetupFailed` if steps would be reverted and --yes is absent."""
-    if arguments.to is None or arguments.yes:
+    """Raise `SetupFailed` if steps would be reverted and --yes does not confirm that, or that others run."""
+    if arguments.to is None or arguments.yes == RUNNING:
         return
     reverted = [
         step for step in await migrations.status(url) if step.applied_at and step.number > arguments.to
     ]
-    if reverted:
-        names = ", ".join(f"{step.number} {step.name}" for step in reversed(reverted))
+    if not reverted:
+        return
+    names = ", ".join(f"{step.number} {step.name}" for step in reversed(reverted))
+    living = await migrations.living(url)
+    if living:
         raise SetupFailed(
-            f"this would revert {names}: what these steps created is dropped, and every process must be "
-            "stopped first; back up the database, then repeat the command with --yes"
+            f"this would revert {names} while processes use the database: {', '.join(living)}; they would "
+            f"answer with errors. Stop them, or repeat the command with --yes {RUNNING}"
+        )
+    if not arguments.yes:
+        raise SetupFailed(
+            f"this would revert {names}: what events tell is dropped and made again from them on the way "
+            "forward, what they do not tell is kept for it; back up the database, then repeat the command "
+            "with --yes"
         )
 
 

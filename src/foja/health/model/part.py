@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
+NO_WORKER: Final = "no_worker"  # the code of a job type that waits for one
 RESTART: Final = timedelta(seconds=10)  # that a worker may be away while it is started again
 
 
@@ -111,7 +112,7 @@ def part_of(record: Record, now: datetime, allowed: timedelta, queued: Queued | 
     if record.failing_since:
         return part(State.FAILING, record.failing_since, record.code, record.error)
     if queued and queued.ready_at and now - queued.ready_at > RESTART:
-        return part(State.FAILING, queued.ready_at, "no_worker", queued.unhandled)
+        return part(State.FAILING, queued.ready_at, NO_WORKER, queued.unhandled)
     stale = tried is None or now - tried > allowed
     return part(State.UNTRIED if stale else State.WORKS, tried)
 
@@ -138,7 +139,7 @@ ADVICE: Final = {
     "store store_full": "free space there, or make it larger; docs/runbooks/store_full.md",
     "redis": "start Redis, or correct FOJA_REDIS_URL; PostgreSQL numbers conversations meanwhile",
     "decoder": "raise FOJA_IMAGE_MEMORY_MB, or install foja[images] again; docs/runbooks/part_failing.md",
-    "webhooks": "`foja webhooks list` shows which receiver does not take its messages",
+    "webhooks": "several receivers fail and none takes a message: can this machine reach the network?",
     "mail": "correct FOJA_SMTP_URL; `foja alerts test` sends a message",
     "alert_webhook": "correct FOJA_ALERT_WEBHOOK_URL, or its receiver; `foja alerts test` sends a message",
 }  # fmt: skip

@@ -10,7 +10,7 @@ from foja.health.service import Health
 from foja.ledger.cosigners.configuration import read_cosigners, read_quorum
 from foja.observe.metrics.anchors import gauge_anchors
 from foja.observe.metrics.gaps import count_gaps
-from foja.observe.metrics.health import gauge_documents, gauge_health, gauge_store
+from foja.observe.metrics.health import gauge_documents, gauge_health, gauge_store, gauge_webhooks
 from foja.observe.metrics.images import gauge_galleries, gauge_thumbnails
 from foja.observe.metrics.jobs import gauge_jobs
 from foja.observe.metrics.log import gauge_log
@@ -43,6 +43,7 @@ def open_scrape(
             Part("disk", partial(gauge_disk, settings.home), asks_database=False),
             Part("documents", partial(gauge_documents, reader)),
             Part("health", partial(gauge_health, health), asks_database=False),
+            Part("webhooks", partial(gauge_webhooks, reader)),
             Part("store", partial(gauge_store, store, health), asks_database=False),
         ],
         settings.metrics_cache_seconds,

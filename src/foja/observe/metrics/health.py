@@ -7,9 +7,16 @@ from typing import Final
 
 from foja import sql
 from foja.blobs.store import WRITE, Store
-from foja.health.model.part import Part, State
+from foja.health.model.part import NO_WORKER, Part, State
 from foja.health.service import Health
-from foja.metrics import DOCUMENTS_GIVEN_UP, HEALTH_FAILING, HEALTH_UNTRIED, STORE_BYTES, STORE_FREE
+from foja.metrics import (
+    DOCUMENTS_GIVEN_UP,
+    HEALTH_FAILING,
+    HEALTH_UNTRIED,
+    STORE_BYTES,
+    STORE_FREE,
+    WEBHOOK_FAILING,
+)
 from foja.observe.metrics.reader import Rows
 
 MOST = 100
@@ -29,7 +36,8 @@ def show_parts(parts: Sequence[Part]) -> None:
     for gauge in (HEALTH_FAILING, HEALTH_UNTRIED):
         gauge.clear()
     for part in parts:
-        HEALTH_FAILING.labels(part.kind, part.name).set(part.failing_seconds)
+        kind = "worker" if part.code == NO_WORKER else part.kind  # the alert `worker_missing` names it
+        HEALTH_FAILING.labels(kind, part.name).set(part.failing_seconds)
         HEALTH_UNTRIED.labels(part.kind, part.name).set(part.state is State.UNTRIED)
 
 
@@ -42,6 +50,13 @@ async def gauge_store(store: Store, health: Health) -> None:
         free, total = int(not full), 1
     STORE_FREE.set(free)
     STORE_BYTES.set(total)
+
+
+async def gauge_webhooks(database: Rows) -> None:
+    """Set how long each webhook that fails has failed."""
+    WEBHOOK_FAILING.clear()
+    for webhook_id, seconds in await database.rows(sql.query("failing_webhooks"), most=MOST):
+        WEBHOOK_FAILING.labels(str(webhook_id)).set(seconds)
 
 
 async def gauge_documents(database: Rows) -> None:

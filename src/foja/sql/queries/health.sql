@@ -12,10 +12,21 @@ select part from foja.claim_probes_v1(%(parts)s::text[], %(seconds)s::double pre
 select part, worked_at, failed_at, failing_since, code, error from foja.health order by part;
 
 -- name: health_facts
--- The time now; why the log is halted; whether a webhook is on, and since when one of them fails.
+-- The time now; why the log is halted; whether a webhook is on; since when nothing reaches any address that is used.
+-- One address that fails is its tenant's concern: only if several do, and none else gets anything, it may be ours.
 select clock_timestamp(), (select l.halted from foja.log l where l.closed_size is null),
     exists (select from foja.webhook w where w.state = 'on'),
-    (select min(w.failing_since) from foja.webhook w where w.state = 'on' and w.failures > 0);
+    (select f.since from (
+        select max(w.failing_since) since, count(distinct substring(w.url from '//([^/]+)')) addresses
+        from foja.webhook w where w.state = 'on' and w.failures > 0
+    ) f
+    where f.addresses > 1 and not exists (
+        select from foja.webhook_delivery d where d.state = 'delivered' and d.ended_at > f.since));
+
+-- name: failing_webhooks
+-- Webhooks whose last message was not taken, and for how long none was.
+select w.webhook_id, extract(epoch from clock_timestamp() - w.failing_since)::double precision
+from foja.webhook w where w.state = 'on' and w.failures > 0 order by w.failing_since limit %(most)s;
 
 -- name: health_queues
 -- Every job type: whether and since when it is paused, and when a worker said last that it does this type.

@@ -71,6 +71,19 @@ create table foja.migration (
 -- What was done to this database, in order.
 select number, name, digest, applied_at from foja.migration order by number;
 
+-- name: living_processes
+-- Processes of Foja that are connected to this database, by the names of their connections.
+select distinct substring(a.application_name from 6) from pg_stat_activity a
+where a.datname = current_database() and a.application_name like 'foja %%:%%';
+
+-- name: worker_table
+-- Whether workers can announce themselves here.
+select to_regclass('foja.worker') is not null;
+
+-- name: living_workers
+-- Workers that announced themselves of late, as some do that speak only SQL.
+select distinct w.name from foja.worker w where w.seen_at > clock_timestamp() - interval '30 seconds';
+
 -- name: record_migration
 -- One more step was taken.
 insert into foja.migration (number, name, digest) values (%(number)s, %(name)s, %(digest)s);

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
-from foja.cli.parser.values import number, port, positive, seconds
+from foja.cli.parser.values import RUNNING, number, port, positive, seconds
 from foja.cli.parser.verbs import Verbs, add_actor, add_force
 
 JOB_STATES = ("queued", "running", "succeeded", "retry_scheduled", "dead", "cancelled")
@@ -114,7 +114,14 @@ def add_migrate(verbs: Verbs) -> None:
     )
     add_domains(migrate)
     migrate.add_argument("--to", type=int, metavar="N", help="migrate forward or back to this number")
-    migrate.add_argument("--yes", action="store_true", help="confirm that steps may be reverted")
+    migrate.add_argument(
+        "--yes",
+        nargs="?",
+        const=True,  # a text would have to be one of the choices
+        choices=(RUNNING,),
+        metavar=RUNNING,
+        help="confirm that steps may be reverted; with `running`, also while processes use the database",
+    )
     migrate.add_argument("--status", action="store_true", help="only list the migrations")
 
 

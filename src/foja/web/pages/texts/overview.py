@@ -132,8 +132,8 @@ TEXTS: Final[Table] = {
         "Suba FOJA_IMAGE_MEMORY_MB, o vuelva a instalar foja[images].",
     ),
     "do_webhooks": (
-        "`foja webhooks list` shows which receiver does not take its messages.",
-        "`foja webhooks list` muestra qué receptor no acepta sus mensajes.",
+        "Several receivers fail and none takes a message: can this machine reach the network?",
+        "Fallan varios receptores y ninguno recibe mensajes: ¿alcanza esta máquina la red?",
     ),
     "do_mail": (
         "Correct FOJA_SMTP_URL; `foja alerts test` sends a message.",

@@ -33,6 +33,7 @@ SPANISH: Final = {
     "timestamps_failing": "La autoridad de sellado {label} no da ningún sello válido.",
     "documents_given_up": "Se abandonó la evidencia de un documento: ningún intento sigue por sí solo.",
     "part_failing": "La parte {label} falla o está en pausa.",
+    "webhook_failing": "El webhook {label} no recibe mensajes.",
     "health_stale": "No se sabe nada de la parte {label}: ningún proceso la ha probado en mucho tiempo.",
     "anchors_held": "No se envía a {label} ningún lote nuevo.",
     "anchor_pending": "Un lote en {label} ha usado la mitad de su tiempo sin confirmación.",
