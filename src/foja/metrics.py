@@ -142,7 +142,9 @@ HEALTH_UNTRIED = Gauge(
     "foja_health_untried", "1 if a part was not tried for so long that nothing is known.", ["kind", "part"]
 )
 WEBHOOK_FAILING = Gauge(
-    "foja_webhook_failing_seconds", "How long a webhook that is on has taken no message.", ["webhook"]
+    "foja_webhook_failing_seconds",
+    "How long a webhook that is on has taken no message; 0 if it took the last.",
+    ["webhook"],
 )
 DOCUMENTS_GIVEN_UP = Gauge(
     "foja_documents_given_up", "Documents whose evidence was given up, counted up to 100."

@@ -272,9 +272,12 @@ async def no_worker(scene: Scene) -> AsyncIterator[str]:
     await asyncio.gather(scene.working, return_exceptions=True)
     document = await scene.app.documents.add(b"a contract")
     await scene.app.documents.protect(document.id, required_evidence=["tsa"])
+    scene.working = asyncio.create_task(scene.app.work(only=["run_tsa"]))  # another worker runs
     await scene.until(scene.alerts, {"job:protect_document_v2"})
     assert await scene.fired() == {"worker_missing"}  # `part_failing` said it again
     yield "job:protect_document_v2"
+    scene.working.cancel()
+    await asyncio.gather(scene.working, return_exceptions=True)
     scene.working = asyncio.create_task(scene.app.work())
 
 

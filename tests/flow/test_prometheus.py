@@ -52,6 +52,7 @@ async def fill(app: App, admin: Admin) -> None:
         from generate_series(1, 25) n"""
     )
     await app.operator.rows(sql.query("note_balance"), network="polygon", balance=10**18, price=10**16)
+    await app.webhooks.create("https://receiver.example/hook")
     failures = Failures(app.database)
     failures.add("/v1/conversations")
     await failures.flush()

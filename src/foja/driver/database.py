@@ -16,8 +16,7 @@ from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
 
 from foja import errors
-from foja.driver.attempts import open_connection
-from foja.driver.connection import ANSWER_SECONDS
+from foja.driver.connection import ANSWER_SECONDS, open_connection
 from foja.driver.connection import Connection as Connection
 from foja.driver.encoding import Packed
 from foja.driver.pool import Pool

@@ -53,7 +53,7 @@ async def gauge_store(store: Store, health: Health) -> None:
 
 
 async def gauge_webhooks(database: Rows) -> None:
-    """Set how long each webhook that fails has failed."""
+    """Set how long each webhook has failed; of very many, those that fail."""
     WEBHOOK_FAILING.clear()
     for webhook_id, seconds in await database.rows(sql.query("failing_webhooks"), most=MOST):
         WEBHOOK_FAILING.labels(str(webhook_id)).set(seconds)

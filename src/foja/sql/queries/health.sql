@@ -24,9 +24,9 @@ select clock_timestamp(), (select l.halted from foja.log l where l.closed_size i
         select from foja.webhook_delivery d where d.state = 'delivered' and d.ended_at > f.since));
 
 -- name: failing_webhooks
--- Webhooks whose last message was not taken, and for how long none was.
-select w.webhook_id, extract(epoch from clock_timestamp() - w.failing_since)::double precision
-from foja.webhook w where w.state = 'on' and w.failures > 0 order by w.failing_since limit %(most)s;
+-- For how long each webhook that is on has taken no message, 0 if it took the last one; those that fail longest first.
+select w.webhook_id, coalesce(extract(epoch from clock_timestamp() - w.failing_since), 0)::double precision
+from foja.webhook w where w.state = 'on' order by w.failing_since nulls last limit %(most)s;
 
 -- name: health_queues
 -- Every job type: whether and since when it is paused, and when a worker said last that it does this type.
