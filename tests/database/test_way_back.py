@@ -165,6 +165,7 @@ async def finish_work(app: App, admin: Admin) -> None:
     )
     assert states.pop(IN_ORDER) == ["queued"]
     assert states.pop(DECIDE) == ["queued"]
+    assert states.pop("deliver_webhook") == ["queued"]  # its receiver is nowhere
     assert states.pop("render_image") == ["dead", "succeeded"]
     assert states.pop(RUN) == ["dead", "succeeded"]
     assert {state for each in states.values() for state in each} == {"succeeded"}
