@@ -14,9 +14,9 @@ async def gauge_jobs(database: Rows, operator: Rows, tenant: str | None) -> None
     """Set the gauges from the database. They stay empty if it does not answer."""
     for gauge in (JOB_AGE, JOBS_PAST_LEASE, JOBS_DEAD, JOBS_WAITING, JOBS_RECENT, JOBS_UNHANDLED):
         gauge.clear()
-    for unhandled in await find_unhandled(operator, tenant):
-        JOBS_UNHANDLED.labels(unhandled.type).set(unhandled.jobs)
+    unhandled = {each.type: each.jobs for each in await find_unhandled(operator, tenant)}
     for job_type, age, late, dead in await database.rows(sql.query("job_gauges"), tenant=tenant):
+        JOBS_UNHANDLED.labels(job_type).set(unhandled.get(job_type, 0))
         JOB_AGE.labels(job_type).set(age)
         JOBS_PAST_LEASE.labels(job_type).set(late)
         JOBS_DEAD.labels(job_type).set(dead)
