@@ -73,7 +73,7 @@ async def test_a_queued_type_without_a_handler_is_said_once(
         assert await shown(app, "send_parcel") == 1
         app.workers.add("send_parcel", send)
         await app.work(until_idle=True)
-        assert (await unhandled(app), await shown(app, "send_parcel")) == ({}, None)
+        assert (await unhandled(app), await shown(app, "send_parcel")) == ({}, 0)
         assert len(caplog.messages) == 1
 
 
