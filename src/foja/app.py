@@ -278,7 +278,8 @@ class App(TenantApp):
         )
         log = opener.log(self.reader, self.store)
         self._collectors = opener.collectors(self.sweeper, log, key)
-        self.ledger = await opener.open(log, installation.id, installation.draft_type)
+        [(id_key,)] = await self.operator.rows(sql.query("id_key"))
+        self.ledger = await opener.open(log, installation.id, installation.draft_type, id_key)
 
     async def _start_domains(self, installation: Installation) -> None:
         shared = Shared(

@@ -36,8 +36,9 @@ def ask(url: str, query: LiteralString) -> list[tuple[Any, ...]]:
 
 
 def dump(url: str, *options: str) -> list[str]:
-    """Return everything a database holds as SQL, except its migrations and the key it made by chance."""
-    without = ["--exclude-table=foja.migration", "--exclude-table-data=foja.live_key", *options]
+    """Return everything a database holds as SQL, except its migrations and the keys it made by chance."""
+    by_chance = [f"--exclude-table-data=foja.{name}" for name in ("live_key", "id_key")]
+    without = ["--exclude-table=foja.migration", *by_chance, *options]
     command = [str(binaries() / "pg_dump"), *without, url]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     noise = ("--", "\\restrict", "\\unrestrict")
@@ -135,6 +136,18 @@ async def test_no_migration_touches_an_event(database_url: str, open_app: Callab
     for number in (2, 1, LATEST):
         await migrate(database_url, to=number)
         assert stored_events(database_url) == before
+
+
+async def test_a_file_is_the_same_document_after_the_way_back_and_there(
+    database_url: str, open_app: Callable[..., App]
+) -> None:
+    async with open_app() as app:
+        document = await app.documents.add(b"contract")
+    await migrate(database_url, to=1)
+    await migrate(database_url)
+    async with open_app() as app:
+        again = await app.documents.add(b"contract")
+    assert (again.id, again.new) == (document.id, False)
 
 
 async def test_every_event_gets_its_old_place_in_the_log_again(

@@ -62,8 +62,13 @@ def test_from_your_own_server_to_the_embedded_one_and_back(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The embedded cluster has none of the roles. Nothing but the epoch differs at the end."""
+    """The embedded cluster has none of the roles. Nothing but the epoch differs at the end.
+
+    A file is found again by its id, which is derived with a key of the installation.
+    """
     before, archive = seen(run, filled), tmp_path / "first.tar"
+    protect = ("protect", tmp_path / "contract.txt", "--json")
+    protected = well(run(*protect)).document
     cursor = json.loads(run("events", filled, "--json").lines[0])["cursor"]
     said = well(run("backup", "-o", archive, "--json")).document
     assert (said["objects"], said["missing"], said["other_tables"]) == (2, [], [])
@@ -89,6 +94,7 @@ def test_from_your_own_server_to_the_embedded_one_and_back(
     assert seen(run, filled) == before
     assert well(run("fsck", "--tiles")).out.startswith("clean")
     assert dump(empty_database_url, *OF_THE_START) == original
+    assert well(run(*protect)).document == protected
     assert well(run("chat", "say", filled, "still here")).out == f"event 1 of {filled}\n"
     well(run("fsck", "--tiles"))
 

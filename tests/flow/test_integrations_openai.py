@@ -64,9 +64,10 @@ async def items_of(session: LedgerSession) -> list[Any]:
 
 async def test_it_is_a_session_of_the_sdk(app: App) -> None:
     assert isinstance(LedgerSession("s", app), Session)
-    assert conversation_id("a", "s") == conversation_id("a", "s") != conversation_id("a", "t")
-    assert conversation_id("a", "s") != conversation_id("b", "s")
-    own = conversation_id("a", "3f2504e0-4f89-11d3-9a0c-0305e82c3301")
+    a, b = app.tenant("a"), app.tenant("b")
+    assert conversation_id(a, "s") == conversation_id(a, "s") != conversation_id(a, "t")
+    assert conversation_id(a, "s") != conversation_id(b, "s")
+    own = conversation_id(a, "3f2504e0-4f89-11d3-9a0c-0305e82c3301")
     assert str(own) == "3f2504e0-4f89-11d3-9a0c-0305e82c3301"
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from foja.core.canonical import canonical
 from foja.core.chain import Link, check, genesis, leaf_entry, step
-from foja.core.event import body_bytes, body_hash, event_id_for, lp, microseconds, u64
+from foja.core.event import body_bytes, body_hash, event_id_for, keyed_id, lp, microseconds, u64
 from foja.core.merkle import Frontier, check_consistency, check_inclusion, leaf_hash
 from foja.core.note import Checkpoint, Signer, Verifier, open_note, parse_checkpoint
 from foja.errors import NotCanonical, Tampered
@@ -67,6 +67,15 @@ def test_vector_derived_ids() -> None:
         assert leaf_entry(ENTITY, event["seq"], digest).hex() == event["leaf_entry"]
         assert leaf_hash(bytes.fromhex(event["leaf_entry"])).hex() == event["leaf_hash"]
     assert digest.hex() == DERIVED["head"] != VECTOR["head"]
+
+
+def test_vector_keyed_ids() -> None:
+    """Documents, threads, sessions and requests are found again by these ids. Made with `hmac` alone."""
+    vectors = json.loads((VECTORS / "keyed_ids.json").read_text(encoding="utf-8"))
+    for each in vectors:
+        fields = map(str.encode, each["fields"])
+        assert keyed_id(bytes.fromhex(each["key"]), *fields) == UUID(each["id"])
+    assert len({each["id"] for each in vectors}) == 3
 
 
 def test_vector_chain() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import sha256
+from hmac import digest as hmac
 from uuid import UUID
 
 from foja.core.canonical import canonical
@@ -73,16 +74,21 @@ def event_id_for(entity_id: UUID, idempotency_key: str) -> UUID:
     """Return the same id for the same key of the same entity, for ever."""
     key = utf8(idempotency_key)
     # As derived_id(b"foja/event/v1", entity_id.bytes, key), which would join the same start for every event.
-    return _uuid8(b"%b%b%b%b" % (_EVENT, entity_id.bytes, len(key).to_bytes(4, "big"), key))
+    return _uuid8(sha256(b"%b%b%b%b" % (_EVENT, entity_id.bytes, len(key).to_bytes(4, "big"), key)).digest())
 
 
 def derived_id(*fields: bytes) -> UUID:
     """Return the id that these fields always give: a UUIDv8 of the SHA-256 of their length-prefixed form."""
-    return _uuid8(lp(*fields))
+    return _uuid8(sha256(lp(*fields)).digest())
 
 
-def _uuid8(data: bytes) -> UUID:
-    return UUID(int=int.from_bytes(sha256(data).digest()[:16]) & _DIGEST | _VERSION_8)
+def keyed_id(key: bytes, *fields: bytes) -> UUID:
+    """Return the id that these fields always give under this key: as above, of their HMAC-SHA-256."""
+    return _uuid8(hmac(key, lp(*fields), "sha256"))
+
+
+def _uuid8(digest: bytes) -> UUID:
+    return UUID(int=int.from_bytes(digest[:16]) & _DIGEST | _VERSION_8)
 
 
 def microseconds(at: datetime) -> int:

@@ -65,7 +65,6 @@ async def assemble(shared: Shared) -> DocumentAssembly:
         return Documents(
             shared.ledger.of(tenant),
             shared.objects,
-            namespace=shared.installation_id,
             abilities=abilities,
             policy=policy,
             bundles=bundles.of(tenant),

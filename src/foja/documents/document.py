@@ -11,7 +11,7 @@ from uuid import UUID
 
 from foja.blobs.objects import Objects
 from foja.blobs.transfer import unchanged
-from foja.core.event import derived_id, event_id_for
+from foja.core.event import event_id_for
 from foja.documents.model.events import REQUIRABLE, Evidence, Stage
 from foja.documents.model.history import read
 from foja.documents.model.signatures import SignatureFields
@@ -194,15 +194,6 @@ def rewound(data: Data, attempt: Callable[[], Awaitable[Document]]) -> Callable[
         return await attempt()
 
     return again
-
-
-def derive_id(namespace: UUID, tenant: str, sha256: str, name: str | None, predecessor: UUID | None) -> UUID:
-    """Return the id of the document with these bytes and this name."""
-    try:
-        fields = [each.encode() for each in (tenant, sha256, name or "", str(predecessor or ""))]
-    except UnicodeEncodeError:  # a file name that is not UTF-8 contains lone surrogates
-        raise BadPayload(f"the name {name!a} is not UTF-8; rename the file, or give another name") from None
-    return derived_id(b"foja/document/v1", namespace.bytes, *fields)
 
 
 def check_evidence(evidence: Iterable[str], abilities: AbstractSet[str]) -> Sequence[str]:

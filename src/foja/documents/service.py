@@ -18,7 +18,6 @@ from foja.documents.document import (
     Document,
     Erasure,
     check_stage,
-    derive_id,
     describe_rest,
     find_request,
     find_retry,
@@ -31,7 +30,7 @@ from foja.documents.model.history import read
 from foja.documents.model.rules import Policy, is_stalled
 from foja.documents.model.signatures import SIGNED, SignatureFields, check_recordable, key_of, payload_of
 from foja.documents.model.view import DocumentView, view
-from foja.errors import BadPayload, IdempotencyConflict, OutOfTurn
+from foja.errors import BadPayload, IdempotencyConflict, NotCanonical, OutOfTurn
 from foja.ledger.event import Event, parse_id
 from foja.ledger.ledger import Ledger
 
@@ -48,7 +47,6 @@ class Documents(DocumentHistories):
         ledger: Ledger,
         objects: Objects,
         *,
-        namespace: UUID,
         abilities: AbstractSet[str],
         policy: Policy,
         bundles: Bundles,
@@ -57,7 +55,7 @@ class Documents(DocumentHistories):
     ) -> None:
         super().__init__(ledger, note)
         self._objects, self._notify = objects, notify
-        self._namespace, self._bundles = namespace, bundles
+        self._bundles = bundles
         self.abilities, self.policy = frozenset(abilities), policy
 
     async def add(
@@ -308,7 +306,13 @@ class Documents(DocumentHistories):
 
     def identity(self, sha256: str, name: str | None, predecessor: UUID | None = None) -> UUID:
         """Return the id of the document with these bytes and this name, whether it was added or not."""
-        return derive_id(self._namespace, self._ledger.tenant, sha256, name, predecessor)
+        previous = str(predecessor or "")
+        try:
+            return self._ledger.derived_id(b"foja/document/v1", sha256, name or "", previous)
+        except NotCanonical:  # a file name that is not UTF-8 contains lone surrogates
+            raise BadPayload(
+                f"the name {name!a} is not UTF-8; rename the file, or give another name"
+            ) from None
 
     async def _add(
         self,

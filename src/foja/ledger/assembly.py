@@ -64,7 +64,7 @@ class LedgerOpener:
         """Return one chore for each cosigner of the settings: it asks for signatures."""
         return open_collectors(self._settings, self._cosigners, sweeper, log, own_key, self._closing)
 
-    async def open(self, log: Log, installation_id: UUID, draft_type: int) -> Ledger:
+    async def open(self, log: Log, installation_id: UUID, draft_type: int, id_key: bytes) -> Ledger:
         """Return the ledger; `draft_type` is the number of that type in this database."""
         settings, notifier = self._settings, self._notifier
         writers = settings.writers + 1 if settings.micro_batch else settings.connections
@@ -87,7 +87,9 @@ class LedgerOpener:
         )
         transients = Transients(self._transports(installation_id), notifier)
         self._closing.push_async_callback(transients.close)
-        return Ledger(self._database, notifier, transients, log, writer, lanes, settings.own_tenant)
+        return Ledger(
+            self._database, notifier, transients, log, writer, lanes, settings.own_tenant, id_key=id_key
+        )
 
     def _transports(self, installation_id: UUID) -> list[PubSub]:
         url, timeout = self._settings.redis_url, self._settings.redis_timeout_seconds

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from foja.core.event import keyed_id, utf8
 from foja.core.registry import Domain
 from foja.driver.clock import DatabaseClock
 from foja.driver.database import Database
@@ -36,8 +37,11 @@ class Ledger(StreamReader):
         writer: Writer,
         lanes: Lanes,
         tenant: str,
+        *,
+        id_key: bytes,
     ) -> None:
         super().__init__(database, tenant)
+        self._id_key = id_key
         self.log, self.now = log, DatabaseClock(database).now
         self.append, self.append_many, self.append_each = lanes.append, lanes.append_many, lanes.append_each
         self._notifier, self._transients, self._writer, self._lanes = notifier, transients, writer, lanes
@@ -53,6 +57,10 @@ class Ledger(StreamReader):
         other = copy(self)
         other._domain = domain.name
         return other
+
+    def derived_id(self, label: bytes, *fields: str) -> UUID:
+        """Return the id that these fields always give in this tenant. Other tenants cannot compute it."""
+        return keyed_id(self._id_key, label, *map(utf8, (self.tenant, *fields)))
 
     def draft(
         self, domain: Domain, entity_id: UUID, kind: str, payload: Mapping[str, Any], **more: Any

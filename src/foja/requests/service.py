@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from foja.core.event import derived_id
 from foja.errors import IdempotencyConflict
 from foja.ledger.ledger import Ledger
-from foja.requests.model.events import ANSWERED, REQUEST, digest_of, stream_of
+from foja.requests.model.events import ANSWERED, REQUEST, digest_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +50,10 @@ class KeyedRequest:
             return made if event.replayed else None
         return None
 
-    def new_id(self, what: bytes) -> UUID | None:
+    def new_id(self, what: str) -> UUID | None:
         """Return the id of what this request makes, the same for the same key; None without a key."""
-        return derived_id(b"foja/made/v1", what, self._stream(self.key).bytes) if self.key else None
+        stream = self._stream(self.key) if self.key else None
+        return stream and self.ledger.derived_id(b"foja/made/v1", what, str(stream))
 
     def _stream(self, key: str) -> UUID:
-        return stream_of(self.ledger.tenant, self.actor, self.address, key)
+        return self.ledger.derived_id(b"foja/request/v1", self.actor, self.address, key)

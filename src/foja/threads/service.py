@@ -9,7 +9,7 @@ from uuid import UUID
 from foja.ledger.event import MAX_SEQ, Event
 from foja.ledger.ledger import Ledger
 from foja.ledger.reader import BodyRow
-from foja.threads.model.events import THREAD, ids_about, stream_of
+from foja.threads.model.events import THREAD, ids_about
 
 ERASE_BATCH = 1_000  # bodies erased in one transaction, so that no stream is locked for long
 
@@ -32,7 +32,7 @@ class Threads:
 
     def stream_of(self, thread_id: str) -> UUID:
         """Return the stream of a thread."""
-        return stream_of(self._ledger.tenant, thread_id)
+        return self._ledger.derived_id(b"foja/thread/v1", thread_id)
 
     async def save(self, stream: UUID, kind: str, payload: Mapping[str, Any], event_id: UUID) -> Event:
         """Append one event. Appending it again returns the first one."""

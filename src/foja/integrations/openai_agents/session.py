@@ -15,7 +15,6 @@ from agents.memory.session import SessionABC
 from agents.memory.session_settings import SessionSettings, resolve_session_limit
 
 from foja.conversations.service import Conversation
-from foja.core.event import derived_id, utf8
 from foja.core.registry import BODY_ERASED
 from foja.errors import NotCanonical
 from foja.integrations.openai_agents.items import KINDS, REQUESTED, Item, event_of, item_of, opaque_event
@@ -25,12 +24,12 @@ from foja.tenants.app import TenantApp
 PAGE_EVENTS = 1000
 
 
-def conversation_id(tenant: str, session_id: str) -> UUID:
+def conversation_id(app: TenantApp, session_id: str) -> UUID:
     """Return the conversation id of a session: the session id if it is a UUID, else one derived from it."""
     try:
         return UUID(session_id)
     except ValueError:
-        return derived_id(b"foja/session/v1", utf8(tenant), utf8(session_id))
+        return app.ledger.derived_id(b"foja/session/v1", session_id)
 
 
 class LedgerSession(SessionABC):
@@ -41,7 +40,7 @@ class LedgerSession(SessionABC):
     ) -> None:
         self.session_id = session_id
         self.session_settings = session_settings or SessionSettings()
-        self.conversation = Conversation(conversation_id(app.ledger.tenant, session_id), app.ledger)
+        self.conversation = Conversation(conversation_id(app, session_id), app.ledger)
         self._ledger = app.ledger
         self._tool_names: dict[str, str] = {}
 

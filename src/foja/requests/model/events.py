@@ -5,19 +5,13 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 from foja.core.canonical import canonical
-from foja.core.event import derived_id, utf8
+from foja.core.event import utf8
 from foja.core.registry import API, Domain, Kind
 
 ANSWERED = "request.answered"
 REQUEST = Domain("request", [Kind(ANSWERED, API, {"asked": "string", "made": "array"}, digests=("asked",))])
-
-
-def stream_of(tenant: str, actor: str, address: str, key: str) -> UUID:
-    """Return the stream of the requests that a principal sends to an address under a key."""
-    return derived_id(b"foja/request/v1", *map(utf8, (tenant, actor, address, key)))
 
 
 def digest_of(key: str, asked: Mapping[str, Any]) -> str:

@@ -149,6 +149,10 @@ order by o.origin desc limit 1;
 -- The id and epoch of this installation, and the type id of a draft in its database.
 select installation_id, epoch, 'foja.draft'::regtype::oid::bigint from foja.installation;
 
+-- name: id_key
+-- The key with which ids are derived from what others could guess.
+select key from foja.id_key;
+
 -- name: logs
 -- Every log of this installation, oldest first.
 select origin, name, next_idx, closed_size, halted,

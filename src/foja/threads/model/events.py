@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashlib import sha256
 from uuid import UUID
 
-from foja.core.event import derived_id, lp, utf8
+from foja.core.event import lp, utf8
 from foja.core.registry import API, Domain, Kind
 
 PLACE = {"ns": "string", "checkpoint_id": "string"}
@@ -40,11 +40,6 @@ THREAD = Domain(
         Kind(VALUES, API, {**PLACE, "values": "object"}, erasable=True),
     ],
 )
-
-
-def stream_of(tenant: str, thread_id: str) -> UUID:
-    """Return the stream of a tenant's thread."""
-    return derived_id(b"foja/thread/v1", utf8(tenant), utf8(thread_id))
 
 
 def event_id(ns: str, checkpoint_id: str, rest: bytes) -> UUID:

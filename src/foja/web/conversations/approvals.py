@@ -39,7 +39,7 @@ async def request(
         return JsonAnswer(as_json(await conversation.approval(found[0])), 200)
     fields = caller.signed(body)
     if key is not None and body.approval_id is None:
-        fields["approval_id"] = str(request.new_id(b"approval"))
+        fields["approval_id"] = str(request.new_id("approval"))
     approval = await conversation.request_approval(**fields)
     first = await request.note(asked, approval.id)
     return JsonAnswer(as_json(approval), 200 if first else 201)

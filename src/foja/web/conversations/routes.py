@@ -35,7 +35,7 @@ async def create(
 ) -> Response:
     """Open a conversation. It exists from its first event on, which the body may contain."""
     request = keyed(caller, key, "/v1/conversations")
-    conversation = await caller.app.conversations.open(body.id or request.new_id(b"conversation"))
+    conversation = await caller.app.conversations.open(body.id or request.new_id("conversation"))
     asked = {**body.model_dump(mode="json"), "id": str(conversation.id)}
     again = await request.found(asked) is not None
     event = await append_to(conversation, body.event, key, caller) if body.event else None

@@ -21,6 +21,16 @@ create table foja.installation (
     log_key bytea check (octet_length(log_key) = 32)
 );
 
+-- The key of the ids that are derived from what others could guess: a digest, a name. Who has it can compute which ids
+-- every tenant has, so no role of a tenant reads it. It stays as long as there are events.
+create table foja.id_key (
+    only_one boolean primary key default true check (only_one),
+    key bytea not null default sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
+        check (octet_length(key) = 32)
+);
+
+insert into foja.id_key default values;
+
 -- A family of streams. The schema makes the reserved ones; `foja.register_domain` adds those of users, and gives
 -- every domain its kinds and job types.
 create table foja.domain (

@@ -17,7 +17,7 @@ drop view foja.leaf;
 drop function foja.unbundle;
 drop aggregate foja.chain(bytea, uuid, bigint, uuid, text, timestamptz, bytea);
 drop table foja.kept, foja.cosignature, foja.cosigner, foja.checkpoint, foja.leaves, foja.leaf_place, foja.log, foja.pending, foja.woken, foja.unsealed, foja.slot, foja.voided, foja.event, foja.entity, foja.kind, foja.source, foja.domain,
-    foja.installation;
+    foja.installation, foja.id_key;
 drop function foja.shape_of, foja.acting_role, foja.allow_erasure, foja.allow_publication, foja.body_hash, foja.canonical, foja.canonical_float,
     foja.canonical_number, foja.chain_on, foja.chain_step, foja.check_source, foja.erasure_id, foja.event_id_for, foja.derived_id, foja.forbid_change,
     foja.genesis, foja.new_id, foja.new_salt, foja.refuse, foja.shortest, foja.utf16_order;

@@ -28,7 +28,8 @@ revoke execute on all functions in schema foja from public;
 
 grant usage on schema foja to authenticated, service_role, foja_api, foja_reader, foja_operator, foja_sweeper;
 grant select on all tables in schema foja to service_role, foja_reader;
-revoke select on foja.kept from service_role, foja_reader;
+revoke select on foja.kept, foja.id_key from service_role, foja_reader;
+grant select on foja.id_key to foja_operator;  -- each process reads it at its start
 grant select on foja.entity, foja.event, foja.slot, foja.voided to foja_api, authenticated;
 -- Public data. Leaves name the streams of all tenants, so a tenant may not read them.
 grant select on foja.migration to foja_api;  -- a process checks at its start that the schema is that of its version

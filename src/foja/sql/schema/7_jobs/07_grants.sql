@@ -17,7 +17,7 @@ revoke execute on function
 
 grant usage on schema foja to foja_worker;
 grant select on all tables in schema foja to foja_worker;
-revoke select on foja.live_key, foja.kept from foja_worker;
+revoke select on foja.live_key, foja.id_key, foja.kept from foja_worker;
 grant select on foja.job, foja.job_type to service_role, foja_api, foja_reader;
 grant select on foja.tick to service_role, foja_reader;
 grant execute on function foja.append, foja.replay, foja.append_drafts, foja.append_event, foja.claim_lanes to foja_worker;
