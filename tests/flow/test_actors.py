@@ -16,7 +16,7 @@ import pytest
 from foja.app import App
 from tests.flow.access_scene import ME, bearer, form_token, log_in, make_key, origin
 from tests.flow.client import SAY, served
-from tests.flow.command import Run, well
+from tests.flow.command import Run, check_refused, well
 from tests.flow.keyed_acts import GALLERY, IMAGE, PAPER, TALK, TUS, Scene, acts, opened
 from tests.flow.pages.scene import Scene as Pages
 from tests.flow.pages.test_forms import filled as filled_pages
@@ -276,3 +276,23 @@ def test_every_command_names_who_ran_it(run: Run, admin: psycopg.Connection[Any]
     assert recorded(admin) == {ME}
     well(run("chat", "say", talk, "hello", "--as", "ana"))
     assert recorded(admin) == {ME, "ana"}
+
+
+def test_the_trust_of_any_stream_names_who_acted_in_it(run: Run, tmp_path: Path) -> None:
+    """Reports about an exported history or an event named nobody: `foja trust` took documents alone."""
+    talk, file = uuid4(), tmp_path / "a.txt"
+    file.write_text("the contract")
+    well(run("chat", "say", talk, "hello"))
+    well(run("protect", file, "--wait"))
+    line = f'name {ME} "{ME.removeprefix("local:")}"'
+    for stream in (file, talk):
+        assert line in well(run("trust", stream)).lines, stream
+    assert line not in well(run("trust")).lines
+    history, event, trust = (tmp_path / name for name in ("h.jsonl", "0.foja-proof", "h.trust"))
+    well(run("log", "export", talk, "-o", history))
+    well(run("log", "prove", talk, 0, "-o", event))
+    well(run("trust", talk, "-o", trust))
+    for judged in ([history, "--proof", history.with_suffix(".tlog-proof")], [event]):
+        report = well(run("verify", *judged, "--trust", trust)).out
+        assert f"(so named in the trust given; recorded as “{ME}”)" in report, report
+    check_refused(run("trust", uuid4()), 1, "has no sealed events")

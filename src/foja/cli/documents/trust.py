@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 
+from foja.app import App
 from foja.cli.documents.proof_files import (
     README,
     TRUST,
@@ -22,25 +23,31 @@ from foja.core.bundle.names import loose_name, record_names
 from foja.errors import SetupFailed
 from foja.judge.trust_parser import name_lines
 from foja.ledger.cosigners.configuration import read_cosigners
+from foja.ledger.excerpts import domain_of
 from foja.settings import Settings
 
 
 async def trust(arguments: Namespace) -> int:
-    """Print the trust of this installation, or what it trusts about one document."""
+    """Print the trust of this installation, or what it trusts about one document or another stream."""
     check_targets(arguments, arguments.output)
     async with open_installation(arguments) as app:
-        if arguments.document is None:
-            lines = app.trust
-        else:
-            document = await find_document(app, arguments.document)
-            names = await app.access.names.find(
-                await app.ledger.actors(document), tenant=app.settings.own_tenant
-            )
-            lines = await app.documents.trust(document) + name_lines(names)
+        lines = app.trust if arguments.document is None else await _trust_of(app, arguments.document)
         lines += _cosigners(app.settings)
     advice = "give it to readers by another way than the bundle"
     print_or_write(arguments, "trust", trust_text(lines), advice)
     return 0
+
+
+async def _trust_of(app: App, text: str) -> list[str]:
+    """Return what this installation trusts about a stream, with the names of those who acted in it."""
+    stream = await find_document(app, text)
+    if await app.documents.known([stream]):
+        lines = await app.documents.trust(stream)
+    else:
+        await domain_of(app.ledger, stream)  # or there is no such stream
+        lines = app.trust
+    actors = await app.ledger.actors(stream)
+    return lines + name_lines(await app.access.names.find(actors, tenant=app.settings.own_tenant))
 
 
 async def proofs(arguments: Namespace) -> int:

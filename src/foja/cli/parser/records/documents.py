@@ -155,12 +155,14 @@ def add_trust(verbs: Verbs) -> None:
     """Add the verbs `trust` and `proofs`."""
     trust = verbs.add(
         "documents.trust:trust",
-        "print what this installation trusts: roots and keys, and the blocks of one document's anchors",
+        "print what this installation trusts: roots, keys, blocks of a document's anchors, names of actors",
         "  foja trust -o roots.txt\n"
         "  foja trust contract.pdf -o contract.trust\n"
-        "  foja verify contract.asice --trust contract.trust",
+        "  foja verify contract.asice --trust contract.trust\n"
+        "  foja trust ENTITY -o history.trust                  for `foja log export ENTITY` and its events",
     )
-    trust.add_argument("document", nargs="?", metavar="DOC", help=DOCUMENT)
+    which = f"{DOCUMENT}; or the id of another stream, for its history and events"
+    trust.add_argument("document", nargs="?", metavar="DOC", help=which)
     trust.add_argument("-o", "--output", type=Path, metavar="FILE", help="the file to write (print it)")
     add_force(trust)
     proofs = verbs.add(
