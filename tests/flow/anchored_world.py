@@ -22,6 +22,7 @@ from tests.counterparties.rekor import RekorLog, running_rekor
 from tests.flow.polygon_scene import ACCOUNT, DEPTH, FINAL, KEY
 
 Admin = psycopg.Connection[Any]
+POLL_SECONDS = 1
 
 
 @dataclass
@@ -46,7 +47,7 @@ class World:
             "rekor_key": self.log.vkey,
             "anchor_batch_seconds": 0,
             "checkpoint_anchor_seconds": 0,
-            "anchor_poll_seconds": 1,
+            "anchor_poll_seconds": POLL_SECONDS,
         }
 
     @property
@@ -80,7 +81,9 @@ def running_world(folder: Path) -> Iterator[World]:
 
 
 async def look(app: App, admin: Admin) -> None:
-    """Look at every batch now, and do what follows from it."""
+    """Look at every batch once, and do what follows from it."""
+    # A tick makes one job per slot of `anchor_poll_seconds`, however often it is due.
+    await asyncio.sleep(POLL_SECONDS)
     admin.execute("update foja.anchor_batch set next_look = now() where next_look is not null")
     admin.execute("update foja.tick set due = now() where type like %s", ["process%anchors"])
     await app.work(until_idle=True)

@@ -78,6 +78,7 @@ async def test_no_document_stays_confirmed_by_a_block_of_polygon_that_is_gone(
         view = await each.view()
         assert view.state is State.PROTECTED
         assert "The last attempt ended with reorged (“block 1 is 0x" in view.explain
+    await look(app, admin)  # it is sent again: before that, there is nothing to mine
     world.mine()
     await work(app, admin, documents, State.REINFORCED)
     taken_back = ["anchor.confirmed", "reorged", "anchor.submitted", "anchor.confirmed"]
