@@ -58,7 +58,6 @@ PATHS = {"home", "output", "html", "event", "proof", "certificate", "file", "fil
     "root",
     "state",
     "write",
-    "also",
 }
 
 

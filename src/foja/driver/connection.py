@@ -175,14 +175,14 @@ def _read_eagerly(gen: PQGen[Result], socket: int, limit: float | None) -> PQGen
 
     Raise `_Silent` if nothing arrives for `limit` seconds; a long result may take longer.
     """
-    heard = monotonic()
+    last_input = monotonic()
     try:
         wanted = next(gen)
         while True:
             ready = yield wanted
             if ready:
-                heard = monotonic()
-            elif limit is not None and monotonic() - heard > limit and not _has_input(socket):
+                last_input = monotonic()
+            elif limit is not None and monotonic() - last_input > limit and not _has_input(socket):
                 raise _Silent
             wanted = gen.send(ready)
             if ready == Ready.R and wanted == Wait.R:
