@@ -1,0 +1,106 @@
+"""What each door offers, as flat lists that can be compared: HTTP, commands, tools of MCP, JavaScript."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from fastapi import FastAPI
+
+from foja.cli.parser import build_parser
+from foja.mcp.server import build_server
+from foja.settings import Settings
+from foja.web.access.front import Front
+from foja.web.application import create_application
+
+STATIC = Path(__file__).parents[2] / "src/foja/web/static"
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
+
+
+def openapi() -> dict[str, Any]:
+    """Return the OpenAPI document of a server, which needs no database."""
+    context: Any = SimpleNamespace(app=SimpleNamespace(access=None), front=Front(Settings()))
+    web: Any = create_application(context)
+    while not isinstance(web, FastAPI):
+        web = web._inner
+    return dict(web.openapi())
+
+
+def http(document: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return what each address takes and answers, as `query limit` or `200 jobs[]id`; `!` is required."""
+    return {
+        f"{method.upper()} {path}": sorted(_operation(document, operation))
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if method in METHODS
+    }
+
+
+def _operation(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterator[str]:
+    for each in operation.get("parameters", ()):
+        if each["in"] != "path":
+            yield f"{each['in']} {each['name']}{'!' if each.get('required') else ''}"
+    for kind, content in operation.get("requestBody", {}).get("content", {}).items():
+        yield f"body as {kind}"
+        for name in _fields(document, content.get("schema", {}), required=True):
+            yield f"body {name}"
+    for status, answer in operation["responses"].items():
+        for kind, content in answer.get("content", {"nothing": {}}).items():
+            yield f"{status} as {kind}"
+            if kind == "application/json":
+                for name in _fields(document, content["schema"], required=False):
+                    yield f"{status} {name}"
+
+
+def _fields(
+    document: Mapping[str, Any], schema: Mapping[str, Any], *, required: bool, seen: tuple[str, ...] = ()
+) -> Iterator[str]:
+    """Yield the names of all fields below a schema, those of lists with `[]`."""
+    if reference := schema.get("$ref"):
+        if reference not in seen:
+            found = document["components"]["schemas"][reference.rpartition("/")[2]]
+            yield from _fields(document, found, required=required, seen=(*seen, reference))
+        return
+    for word in ("anyOf", "oneOf", "allOf"):
+        for each in schema.get(word, ()):
+            yield from _fields(document, each, required=required, seen=seen)
+    if "items" in schema:
+        yield from (f"[]{name}" for name in _fields(document, schema["items"], required=required, seen=seen))
+    for name, each in schema.get("properties", {}).items():
+        yield f"{name}{'!' if required and name in schema.get('required', ()) else ''}"
+        for inner in _fields(document, each, required=required, seen=seen):
+            yield f"{name}{'' if inner.startswith('[]') else '.'}{inner}"
+
+
+def commands() -> dict[str, list[str]]:
+    """Return the options and arguments of each verb."""
+    return dict(_verbs(build_parser(), "foja"))
+
+
+def _verbs(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, list[str]]]:
+    taken: list[str] = []
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for verb, inner in action.choices.items():
+                yield from _verbs(inner, f"{name} {verb}")
+            continue
+        words = [*action.option_strings] or [f"{action.metavar or action.dest} {action.nargs or 'one'}"]
+        choices = [] if action.choices is None else [f"={each}" for each in action.choices]
+        taken += [f"{word}{choice}" for word in words for choice in choices or [""]]
+    yield name, sorted(taken)
+
+
+async def tools() -> dict[str, list[str]]:
+    """Return the arguments of each tool of MCP; `!` is required."""
+    found = await build_server(with_files=True).list_tools()
+    return {tool.name: sorted(_fields(tool.input_schema, tool.input_schema, required=True)) for tool in found}
+
+
+def javascript() -> list[str]:
+    """Return the declarations of the JavaScript client, one a line, without comments."""
+    text = re.sub(r"/\*.*?\*/", "", (STATIC / "foja.d.ts").read_text(), flags=re.DOTALL)
+    return sorted({" ".join(line.split()) for line in text.splitlines() if line.strip(" {};")})
