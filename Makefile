@@ -15,7 +15,7 @@ FOR_DEMO := .venv/.demo
 FOR_UP := .venv/.server
 PIP = $(BIN)/pip install --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup demo up test test-full check fmt bench clean
+.PHONY: setup demo up test test-full check fmt generate bench clean
 
 setup: $(READY)
 
@@ -90,6 +90,10 @@ check: $(READY)
 fmt: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The clients and the commands that follow from the tables of operations; a test compares them.
+generate: $(READY)
+	$(BIN)/python -m generate
 
 # What sends the requests of the group `http`.
 bench: $(READY)

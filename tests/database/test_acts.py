@@ -45,8 +45,8 @@ async def test_what_an_operator_does_about_jobs_is_recorded(
         await app.jobs.pause(RUN, actor="ana")
         await app.jobs.pause(RUN, actor="ana")  # it is paused already: nothing was done
         await app.jobs.resume(RUN, actor="eva")
-        assert await app.jobs.cancel([job], actor="bea") == 1
-        assert await app.jobs.cancel([job], actor="bea") == 0
+        assert (await app.jobs.cancel([job], actor="bea")).done == 1
+        assert (await app.jobs.cancel([job], actor="bea")).done == 0
         with pytest.raises(UnknownJob):
             await app.jobs.pause("no_such_type", actor="ana")
     assert acts(admin) == [
@@ -61,7 +61,7 @@ async def test_a_dead_job_is_retried_by_name(open_app: Callable[..., App], admin
         await enqueue(app)
         admin.execute("update foja.job set state = 'dead', finished_at = now() where type = %s", [RUN])
         [job] = [each.id for each in await app.jobs.list(job_type=RUN)]
-        assert await app.jobs.retry([job], actor="key:1") == 1
+        assert (await app.jobs.retry([job], actor="key:1")).done == 1
     assert acts(admin) == [("default", "key:1", "retry", "1")]
     [(payload,)] = admin.execute("select payload from foja.event where kind = 'job.changed'").fetchall()
     assert (payload["jobs"][0]["id"], payload["jobs"][0]["type"]) == (job, RUN)

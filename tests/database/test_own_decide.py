@@ -15,7 +15,7 @@ import pytest
 from foja.app import App
 from foja.core.registry import Decide, Domain, JobType, Kind
 from foja.jobs import decider
-from foja.jobs.admin import JobView
+from foja.jobs.model.view import JobView
 from foja.jobs.outcome import Done, Job, NewEvent, NewJob, Outcome
 from foja.ledger.event import Event
 from foja.observe.audit import audit

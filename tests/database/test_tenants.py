@@ -90,7 +90,6 @@ READS: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "threads.streams": lambda s: s.ana.threads.streams(),
     "threads.bodies": lambda s: s.ana.threads.bodies(s.talk.id),
     "jobs.unhandled": lambda s: s.ana.jobs.unhandled(),
-    "jobs.matching": lambda s: s.ana.jobs.matching(),
     "jobs.list": lambda s: s.ana.jobs.list(),
     "jobs.list of a stream": lambda s: s.ana.jobs.list(entity_id=s.document),
     "jobs.show": lambda s: s.ana.jobs.show(s.job),

@@ -18,6 +18,9 @@ from foja.web.access.front import Front
 from foja.web.application import create_application
 
 STATIC = Path(__file__).parents[2] / "src/foja/web/static"
+FUNCTION = re.compile(r"export (?:async )?function ([a-z]\w*)\((.*)\) \{$")
+METHOD = re.compile(r"  (?:async |get )*\*?([a-z]\w*)\((.*)\) \{$")
+PARAMETER = re.compile(r"\b[A-Za-z]\w*(?=\s*(?:[,=})]|$))")
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 
 
@@ -100,7 +103,15 @@ async def tools() -> dict[str, list[str]]:
     return {tool.name: sorted(_fields(tool.input_schema, tool.input_schema, required=True)) for tool in found}
 
 
-def javascript() -> list[str]:
-    """Return the declarations of the JavaScript client, one a line, without comments."""
-    text = re.sub(r"/\*.*?\*/", "", (STATIC / "foja.d.ts").read_text(), flags=re.DOTALL)
-    return sorted({" ".join(line.split()) for line in text.splitlines() if line.strip(" {};")})
+def javascript() -> dict[str, list[str]]:
+    """Return the names of the parameters of each method of the JavaScript client."""
+    found: dict[str, list[str]] = {}
+    scope = ""
+    for line in (STATIC / "foja.js").read_text().splitlines():
+        if started := re.match(r"(?:export )?class (\w+)", line):
+            scope = f"{started[1]}."
+        elif line == "}":
+            scope = ""
+        elif method := (METHOD if scope else FUNCTION).match(line):
+            found[f"{scope}{method[1]}"] = sorted({*PARAMETER.findall(method[2])} - {"null", "true", "false"})
+    return found

@@ -38,7 +38,7 @@ async def test_tools_offer_what_they_did() -> None:
 
 
 def test_javascript_offers_what_it_did() -> None:
-    assert missing({"foja.d.ts": frozen("javascript")["foja.d.ts"]}, {"foja.d.ts": doors.javascript()}) == []
+    assert missing(frozen("javascript"), doors.javascript()) == []
 
 
 def test_a_field_that_is_gone_or_newly_required_is_found() -> None:

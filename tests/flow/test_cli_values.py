@@ -18,11 +18,9 @@ from uuid import UUID
 
 from foja.anchors.admin import STATUSES
 from foja.cli.parser import build_parser
-from foja.cli.parser.administration import services
 from foja.cli.parser.records import anchors, documents
 from foja.documents.lists import STATES
 from foja.documents.model.events import REQUIRABLE, Evidence
-from foja.jobs.admin import STATES as JOB_STATES
 from tests.cases import all_cases
 from tests.flow.command import Run, check_refused
 
@@ -87,7 +85,6 @@ def test_the_choices_are_those_of_the_models() -> None:
     assert set(documents.REQUIRABLE) == set(REQUIRABLE)
     assert set(documents.EVIDENCE) == set(Evidence)
     assert anchors.STATUSES == STATUSES
-    assert services.JOB_STATES == JOB_STATES
 
 
 def test_every_argument_refuses_wrong_values_or_takes_a_text() -> None:

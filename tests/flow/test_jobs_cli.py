@@ -109,7 +109,7 @@ def test_jobs_are_cancelled_and_retried_by_filter(run: Run, entity: UUID, admin:
 def test_ids_and_filters_are_not_mixed(run: Run, entity: UUID) -> None:
     """Neither, or both, would change more than was meant."""
     for verb in ("retry", "cancel"):
-        check_refused(run("jobs", verb), 1, "--state, --type or --entity")
+        check_refused(run("jobs", verb), 1, "choose them by state, type or stream")
         check_refused(run("jobs", verb, 1, "--type", "run_errand"), 1, "not both")
         assert run("jobs", verb, "--state", "asleep").code == 2
     assert len(ids(run, "--state", "queued")) == 4

@@ -17,7 +17,7 @@ from foja.documents.lists import STATES
 from foja.documents.model.events import DOCUMENT
 from foja.documents.model.signatures import SignatureStatus
 from foja.documents.model.states import EvidenceStatus, Pipeline
-from foja.jobs.admin import STATES as JOB_STATES
+from foja.jobs.model.view import STATES as JOB_STATES
 from foja.web.pages import texts
 from foja.web.pages.frame.language import LANGUAGES, Table, Texts, choose_language
 from foja.web.pages.frame.page import ENVIRONMENT

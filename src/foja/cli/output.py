@@ -114,7 +114,12 @@ def print_result(arguments: Namespace, value: Any, *lines: str) -> None:
 
 def print_fields(arguments: Namespace, document: Mapping[str, Any]) -> None:
     """Print a document as JSON with --json, or else a line for each field."""
-    print_result(arguments, document, *(f"{name:<16}{_field(value)}" for name, value in document.items()))
+    print_result(arguments, document, *field_lines(document))
+
+
+def field_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each field."""
+    return (f"{name:<16}{_field(value)}" for name, value in document.items())
 
 
 def _field(value: object) -> str:

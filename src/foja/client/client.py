@@ -10,10 +10,10 @@ from uuid import UUID
 
 import httpx
 
+from foja.client.acts import Jobs
 from foja.client.conversations import Conversations
 from foja.client.documents import BYTES, Documents
 from foja.client.images import Images
-from foja.client.jobs import Jobs
 from foja.client.streams import Stream
 from foja.client.transport import Request, Transport
 from foja.core.fields import many

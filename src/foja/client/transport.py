@@ -7,11 +7,13 @@ import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
+from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
 
+from foja.client.encoding import as_json, decode
 from foja.client.problems import error_of
 from foja.errors import FojaError, Unavailable
 
@@ -19,6 +21,7 @@ FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 5.0
 MAX_ERROR_BYTES = 1 << 20
 # The request did not reach the server, or the server did not read it: it may be sent again in any case.
 _UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+Answer = TypeVar("Answer")
 Content: TypeAlias = bytes | Callable[[], AsyncIterator[bytes]]  # a stream is made anew for each try
 
 
@@ -49,6 +52,25 @@ class Transport:
     async def ask(self, method: str, path: str, **more: Any) -> Any:
         """Return the JSON of an answer."""
         return (await self.send(Request(method, path, **more))).json()
+
+    async def act(
+        self,
+        method: str,
+        template: str,
+        *,
+        answer: type[Answer],
+        path: Mapping[str, Any] | None = None,
+        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Answer:
+        """Do an act of the server and return what the library returns for it."""
+        address = template.format(**{name: quote(str(each), safe="") for name, each in (path or {}).items()})
+        headers = {} if key is None else {"Idempotency-Key": key}
+        json = body and as_json(_given(body) or {})
+        request = Request(method, address, params=query or {}, json=json, headers=headers)
+        found: Answer = decode(answer, (await self.send(request)).json())
+        return found
 
     async def append(self, path: str, json: Any, key: str | None) -> tuple[Any, bool]:
         """Post under a key, a new one if none is given; return the answer and whether it is new."""
@@ -111,6 +133,11 @@ class _Failed(Exception):
     def __init__(self, error: FojaError, *, again: bool, retry_after: float | None = None) -> None:
         super().__init__()
         self.error, self.again, self.retry_after = error, again, retry_after
+
+
+def new_key() -> str:
+    """Return the Idempotency-Key of a request that has none."""
+    return str(uuid4())
 
 
 def _unavailable(error: httpx.HTTPError) -> Unavailable:

@@ -2,52 +2,40 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import asdict, dataclass
-from datetime import datetime
-from typing import Any, get_args
+from typing import Annotated, Any, TypeAlias
 from uuid import UUID
 
+from pydantic import Field
+
 from foja import sql
-from foja.core.fields import check_limit
+from foja.core.fields import check_limit, many
 from foja.driver.database import Database
-from foja.errors import NotAllowed, Refused, UnknownJob
+from foja.errors import BadPayload, NotAllowed, Refused, UnknownJob
 from foja.jobs.announcement import UnhandledType, find_unhandled
-from foja.jobs.outcome import NewJob, State, check_outcome
+from foja.jobs.model.view import (
+    STATES,
+    ChangedJobs,
+    EnqueuedJob,
+    JobPage,
+    JobView,
+    PausedType,
+    State,
+)
+from foja.jobs.outcome import NewJob, check_outcome
 from foja.jobs.queue import Queue
 from foja.ledger.live.notifier import Notifier
+from foja.pages import MAX_LIMIT
 
-STATES: tuple[str, ...] = get_args(State)
-
-
-@dataclass(frozen=True, slots=True)
-class JobView:
-    """A job as it stands."""
-
-    id: int
-    type: str
-    state: State
-    entity_id: UUID
-    correlation_id: UUID
-    tenant: str
-    key: str
-    priority: int
-    tries: int
-    max_tries: int
-    first: bool  # of its stream; until it is, an earlier job has to end
-    run_at: datetime
-    created_at: datetime
-    finished_at: datetime | None
-    worker: str | None
-    lease_until: datetime | None
-    last_error: str | None
-    payload: Any
-    on_death: Any
-
-    def document(self) -> dict[str, Any]:
-        """Return the job as JSON carries it."""
-        return asdict(self)
+JobId: TypeAlias = Annotated[int, Field(ge=1, lt=2**63), "the id of a job"]
+JobIds: TypeAlias = Annotated[
+    JobId | Annotated[Sequence[JobId], Field(min_length=1, max_length=MAX_LIMIT)] | None, Field(alias="ids")
+]
+Type: TypeAlias = Annotated[str | None, Field(alias="type"), "only jobs of this type"]
+Wanted: TypeAlias = Annotated[State | None, "only jobs in this state"]
+OfStream: TypeAlias = Annotated[UUID | None, "only jobs of this stream"]
 
 
 class Jobs:
@@ -82,45 +70,32 @@ class Jobs:
         delay: float = 0.0,
         priority: int = 1,
         on_death: Mapping[str, Any] | None = None,
-    ) -> bool:
-        """Queue a job; return whether it is new. A type, a stream and a key make one job, for ever."""
+    ) -> EnqueuedJob:
+        """Queue a job, unless it is queued: a type, a stream and a key make one job, for ever."""
         job = NewJob(job_type, entity_id, key, {} if payload is None else payload, delay, priority, on_death)
         check_outcome(job)
-        return await self._queue.enqueue([job], self._own_tenant) > 0
+        new = await self._queue.enqueue([job], self._own_tenant) > 0
+        return EnqueuedJob(job_type, entity_id, key, new)
 
     async def list(
         self,
         *,
-        state: str | None = None,
-        job_type: str | None = None,
-        entity_id: UUID | None = None,
-        before: int | None = None,
-        limit: int = 100,
-    ) -> Sequence[JobView]:
-        """Return the newest jobs of these, newest first; `before` is the last id of the page before."""
+        state: Wanted = None,
+        job_type: Type = None,
+        entity_id: OfStream = None,
+        before: Annotated[JobId | None, "the last id of the page before"] = None,
+        limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 100,
+    ) -> JobPage:
+        """List jobs, newest first; `next` says where older ones begin."""
         if state is not None and state not in STATES:
             raise Refused(f"there is no state {state!r}; a job is {', '.join(STATES)}")
         check_limit(limit)
         await self._database.rows(sql.query("queue_woken"))
-        return await self._find(state=state, type=job_type, entity=entity_id, before=before, limit=limit)
+        jobs = await self._find(state=state, type=job_type, entity=entity_id, before=before, limit=limit)
+        return JobPage(jobs, await self.paused(), jobs[-1].id if len(jobs) == limit else None)
 
-    async def matching(
-        self, *, state: str | None = None, job_type: str | None = None, entity_id: UUID | None = None
-    ) -> Sequence[int]:
-        """Return the ids of all these jobs, newest first."""
-        found: list[int] = []
-        while page := await self.list(
-            state=state,
-            job_type=job_type,
-            entity_id=entity_id,
-            before=found[-1] if found else None,
-            limit=1000,
-        ):
-            found += [job.id for job in page]
-        return found
-
-    async def show(self, job_id: int) -> JobView:
-        """Return one job, or raise `UnknownJob`."""
+    async def show(self, job_id: JobId) -> JobView:
+        """Return one job as it stands."""
         found = await self._find(job=job_id)
         if not found:
             raise UnknownJob(f"there is no job {job_id}; `foja jobs list` shows them")
@@ -131,7 +106,7 @@ class Jobs:
         values = {"jobs": [*jobs], "tenant": self._tenant}
         return [JobView(*row) for row in await self._database.rows(sql.query("jobs_named"), **values)]
 
-    async def paused(self) -> Sequence[str]:
+    async def paused(self) -> builtins.list[str]:
         """Return the types of which nothing is claimed now."""
         return [name for (name,) in await self._database.rows(sql.query("paused_types"))]
 
@@ -139,38 +114,83 @@ class Jobs:
         """Return the types with ready jobs that no running worker does."""
         return await find_unhandled(self._database, self._tenant)
 
-    async def retry(self, jobs: Sequence[int], *, actor: str | None = None) -> int:
-        """Queue dead jobs anew with fresh tries, and waiting ones at once; return how many there were."""
-        return await self._change("retry", jobs, actor)
+    async def retry(
+        self,
+        jobs: JobIds = None,
+        *,
+        state: Wanted = None,
+        job_type: Type = None,
+        entity_id: OfStream = None,
+        actor: str | None = None,
+    ) -> ChangedJobs:
+        """Queue dead jobs anew with fresh tries, and waiting ones at once: these, or all that match."""
+        return await self._change("retry", await self._chosen(jobs, state, job_type, entity_id), actor)
 
-    async def cancel(self, jobs: Sequence[int], *, actor: str | None = None) -> int:
-        """End jobs that are not over, and put dead ones away; return how many there were."""
-        return await self._change("cancel", jobs, actor)
+    async def cancel(
+        self,
+        jobs: JobIds = None,
+        *,
+        state: Wanted = None,
+        job_type: Type = None,
+        entity_id: OfStream = None,
+        actor: str | None = None,
+    ) -> ChangedJobs:
+        """End jobs that are not over, and put dead ones away: these, or all that match."""
+        return await self._change("cancel", await self._chosen(jobs, state, job_type, entity_id), actor)
 
-    async def pause(self, job_type: str, *, actor: str | None = None) -> None:
-        """Stop claims of this type until it is resumed; running jobs finish."""
-        await self._switch("pause", job_type, actor)
+    async def pause(self, job_type: str, *, actor: str | None = None) -> PausedType:
+        """Stop claims of this type, for all tenants, until it is resumed; running jobs finish."""
+        return await self._switch("pause", job_type, actor)
 
-    async def resume(self, job_type: str, *, actor: str | None = None) -> None:
+    async def resume(self, job_type: str, *, actor: str | None = None) -> PausedType:
         """Let this type be claimed again."""
-        await self._switch("resume", job_type, actor)
+        return await self._switch("resume", job_type, actor)
 
-    async def _find(self, **wanted: object) -> Sequence[JobView]:
+    async def _find(self, **wanted: object) -> builtins.list[JobView]:
         filters = dict.fromkeys(("state", "type", "entity", "job", "before")) | {"limit": 1} | wanted
         rows = await self._database.rows(sql.query("list_jobs"), tenant=self._tenant, **filters)
         return [JobView(*row) for row in rows]
 
-    async def _change(self, action: str, jobs: Sequence[int], actor: str | None) -> int:
+    async def _chosen(
+        self, jobs: JobIds, state: Wanted, job_type: Type, entity_id: OfStream
+    ) -> Sequence[int]:
+        """Return the ids of the chosen jobs, newest first; a choice of all jobs is refused."""
+        if (jobs is None) != bool(state or job_type or entity_id):
+            raise BadPayload("name the jobs by their ids, or choose them by state, type or stream; not both")
+        if jobs is not None:
+            return list(dict.fromkeys(many(jobs)))
+        found: builtins.list[int] = []
+        before, more = None, True
+        while more:
+            page = await self.list(
+                state=state, job_type=job_type, entity_id=entity_id, before=before, limit=MAX_LIMIT
+            )
+            found += [job.id for job in page]
+            before, more = page.next, page.next is not None
+        return found
+
+    async def _change(self, action: str, jobs: Sequence[int], actor: str | None) -> ChangedJobs:
+        """Change jobs one by one: of several, one that may not be changed stops no other."""
+        done = 0
         for job_id in jobs:
-            await self.show(job_id)
+            try:
+                done += await self._change_one(action, job_id, actor)
+            except Refused:
+                if len(jobs) == 1:
+                    raise
+        return ChangedJobs(len(jobs), done)
+
+    async def _change_one(self, action: str, job_id: int, actor: str | None) -> int:
+        await self.show(job_id)
         row = await self._database.row(
-            sql.query("change_jobs"), action=action, jobs=list(jobs), tenant=self._tenant, actor=actor
+            sql.query("change_jobs"), action=action, jobs=[job_id], tenant=self._tenant, actor=actor
         )
         return int(row[0]) if row else 0
 
-    async def _switch(self, action: str, job_type: str, actor: str | None) -> None:
+    async def _switch(self, action: str, job_type: str, actor: str | None) -> PausedType:
         if not self._shared:
             raise NotAllowed("all tenants share a job type; only the operator of the installation pauses one")
         row = await self._operator.row(sql.query("switch_jobs"), action=action, type=job_type, actor=actor)
         if row is None or not row[0]:
             raise UnknownJob(f"there is no job type {job_type!r}; `foja jobs list` shows those in use")
+        return PausedType(job_type, action == "pause")

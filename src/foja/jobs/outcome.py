@@ -11,8 +11,6 @@ from foja.core.fields import Rules, a, check_fields, listed, optional, seconds, 
 from foja.errors import BadPayload, Refused
 from foja.ledger.event import MAX_SEQ, Draft
 
-State: TypeAlias = Literal["queued", "running", "succeeded", "retry_scheduled", "dead", "cancelled"]
-
 
 class Job(NamedTuple):
     """A leased unit of work; the token proves the lease."""

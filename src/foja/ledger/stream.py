@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from foja.core.registry import Domain
-from foja.errors import BadPayload, WrongEntity
+from foja.errors import BadPayload, UnknownEntity, WrongEntity
 from foja.ledger.event import Draft, Event, StreamItem
 from foja.ledger.excerpts import EventProof, prove_event
 from foja.ledger.lanes.held import AppendResult
@@ -85,6 +85,12 @@ class Stream:
     async def state(self) -> StreamState:
         """Return the next number of this stream and how many events are sealed."""
         return await self._ledger.state(self.id)
+
+    async def check_domain(self) -> None:
+        """Raise `UnknownEntity` if this stream has events of another domain."""
+        rows = await self._ledger.ask("stream_domain", entity=self.id)
+        if rows and rows[0][0] != self.domain.name:
+            raise UnknownEntity(f"there is no {self.domain.name} {self.id}; check the id and the domain")
 
     async def gaps(self) -> int:
         """Return how many numbers of this stream were given, never used, and voided."""

@@ -12,12 +12,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from foja import __version__
 from foja.errors import Unavailable
 from foja.health.service import ANSWER_SECONDS, outage
+from foja.operations import jobs
 from foja.tasks import within
 from foja.web.access import login
 from foja.web.access import routes as access
 from foja.web.access.cors import shared
 from foja.web.access.front import LOCAL_NAMES, host_name
 from foja.web.anchors import routes as anchors
+from foja.web.binding import OperationRoute
 from foja.web.context import WebContext
 from foja.web.conversations import approvals, proofs, slots
 from foja.web.conversations import routes as conversations
@@ -26,8 +28,6 @@ from foja.web.documents import routes as documents
 from foja.web.endpoints.optional import optional_routes
 from foja.web.galleries import routes as galleries
 from foja.web.galleries import variants
-from foja.web.jobs import bulk
-from foja.web.jobs import routes as jobs
 from foja.web.log import files as log_files
 from foja.web.log import routes as log
 from foja.web.maintenance import routes as maintenance
@@ -48,8 +48,10 @@ API = (
     *(documents, additions, lifecycle, evidence),
     *(conversations, slots, approvals, proofs, streams),
     *(variants, galleries, verify, uploads),
-    *(bulk, jobs, anchors, log, log_files, maintenance, webhooks, access),
+    *(anchors, log, log_files, maintenance, webhooks, access),
 )
+
+OPERATIONS = [OperationRoute(each) for each in jobs.OPERATIONS]
 
 _document: dict[str, Any] = {}
 
@@ -69,6 +71,7 @@ def create_application(ctx: WebContext) -> ASGIApp:
     add_problems(web, login.to_login, error_page)
     for routes in (*(each.routes for each in (*API, page, login)), *optional_routes()):
         add_routes(web, routes)
+    web.router.routes.extend(OPERATIONS)
     add_pages(web)
     add_operations(web)
     return shared(LocalNames(DirectAppends(web, ctx), ctx), ctx.front)

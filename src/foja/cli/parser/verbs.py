@@ -11,12 +11,17 @@ from argparse import (
     RawDescriptionHelpFormatter,
     _SubParsersAction,
 )
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
+from uuid import UUID
 
 from foja.access.local import local_actor
 from foja.cli.output import escape
-from foja.cli.parser.values import any_text, path
+from foja.cli.parser.values import any_text, number, path, positive, seconds
+
+ACT = "acts:act"  # what runs a command that does one act
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -62,6 +67,82 @@ def add_actor(verb: ArgumentParser) -> None:
     """Add the option that names who does it: the user of this machine, unless it is given."""
     text = "who does it; recorded (the local user)"
     verb.add_argument("--as", dest="actor", default=local_actor(), metavar="NAME", help=text)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What a command takes for an act; an option begins with `--`."""
+
+    parameter: str
+    name: str
+    kind: str
+    several: bool = False
+    choices: tuple[str, ...] | None = None
+    help: str | None = None
+    default: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A command that does one act."""
+
+    verb: str
+    operation: str
+    sentence: str
+    examples: str
+    arguments: tuple[Argument, ...]
+    actor: bool  # whether it is recorded who does it
+
+    def add_to(self, parser: ArgumentParser) -> None:
+        """Add its arguments; a default of an inner verb would override what was given to its parent."""
+        parser.set_defaults(operation=self.operation)
+        for each in self.arguments:
+            more: dict[str, Any] = {"nargs": "*"} if each.several else {}
+            if named := each.name.startswith("--"):
+                more["dest"] = each.parameter
+            words = each.help or ""
+            if each.default is not None:
+                words = f"{words} ({each.default})".strip()
+            parser.add_argument(
+                each.name if named else each.parameter,
+                metavar=_metavar(each),
+                type=KINDS[each.kind],
+                choices=each.choices,
+                default=SUPPRESS,
+                help=words or None,
+                **more,
+            )
+        if self.actor:
+            add_actor(parser)
+
+
+KINDS: dict[str, Callable[[str], Any]] = {
+    "text": str,
+    "number": number,
+    "positive": positive,
+    "seconds": seconds,
+    "id": UUID,
+}
+
+
+def _metavar(argument: Argument) -> str | None:
+    return None if argument.choices else argument.name.removeprefix("--").upper().replace("-", "_")
+
+
+def add_acts(
+    verbs: Verbs, name: str, sentence: str, examples: str, *, without: str, acts: Sequence[Act]
+) -> Verbs:
+    """Add a verb with the verbs of its acts; `without` a verb it does this one."""
+    group = verbs.add(ACT, sentence, examples, name=name)
+    inner = Verbs(group)
+    for act in acts:
+        words = act.verb.split()
+        if words[0] == name:
+            lines = "\n".join(f"  {line}" for line in act.examples.splitlines())
+            act.add_to(inner.add(ACT, act.sentence, lines, name=words[1]))
+            if act.verb == without:
+                act.add_to(group)
+    return inner
 
 
 class Verbs:

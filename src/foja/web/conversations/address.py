@@ -7,9 +7,6 @@ from typing import Annotated
 from fastapi import Depends
 
 from foja.conversations.service import Conversation
-from foja.errors import UnknownEntity
-from foja.ledger.stream import Stream
-from foja.tenants.app import TenantApp
 from foja.web.caller import Approver, Caller, Reader, Writer
 
 
@@ -28,16 +25,9 @@ async def decided_by(caller: Approver, conversation_id: str) -> Conversation:
     return await _open(caller, conversation_id)
 
 
-async def check_domain(app: TenantApp, stream: Stream) -> None:
-    """Raise `UnknownEntity` if a stream has events of another domain."""
-    rows = await app.ledger.ask("stream_domain", entity=stream.id)
-    if rows and rows[0][0] != stream.domain.name:
-        raise UnknownEntity(f"there is no {stream.domain.name} {stream.id}; check the id and the domain")
-
-
 async def _open(caller: Caller, conversation_id: str) -> Conversation:
     conversation = await caller.app.conversations.open(conversation_id)
-    await check_domain(caller.app, conversation)
+    await conversation.check_domain()
     return conversation
 
 

@@ -12,7 +12,7 @@ from starlette.datastructures import FormData
 
 from foja.access.model.principal import Scope
 from foja.errors import Refused
-from foja.jobs.admin import STATES, JobView
+from foja.jobs.model.view import STATES, JobView
 from foja.observe.overview import NEWEST_OF_TYPE, JobFilter, count_jobs, find_jobs, read_job_types
 from foja.web.caller import Caller, Operator, Reader, Retrier, needs
 from foja.web.pages.frame.errors import page_router
@@ -122,13 +122,10 @@ async def _each(caller: Caller, form: FormData, *, retry: bool) -> Response:
     chosen = {name: field(form, name) for name in ("state", "type", "entity")}
     found = await _find(caller, chosen["state"], chosen["type"], chosen["entity"], None, BULK_LIMIT)
     act = caller.app.jobs.retry if retry else caller.app.jobs.cancel
-    done = refused = 0
-    for each in found:
-        try:
-            done += await act([each.id], actor=caller.principal.actor)
-        except Refused:
-            refused += 1
-    return _back(form, done, refused)
+    if not found:
+        return _back(form, 0, 0)
+    changed = await act([each.id for each in found], actor=caller.principal.actor)
+    return _back(form, changed.done, changed.asked - changed.done)
 
 
 @routes.post("/types/{job_type}/{verb}")

@@ -9,10 +9,12 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from foja.web.binding import OperationRoute
 from foja.web.bodies import RequestBody, describe_body
 from foja.web.problems import MEDIA_TYPE
 from foja.web.reference.answers.answer import Problem
 from foja.web.reference.answers.events import EventAnswer
+from foja.web.reference.operations import describe_operations
 
 TEMPLATE = "#/components/schemas/{model}"
 FORM = "multipart/form-data"
@@ -83,7 +85,11 @@ def describe(web: FastAPI) -> dict[str, Any]:
     )
     models: list[type[BaseModel]] = [Problem, *_subclasses(RequestBody)]
     _, found = models_json_schema([(model, "validation") for model in models], ref_template=TEMPLATE)
-    document.setdefault("components", {}).setdefault("schemas", {}).update(found["$defs"])
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    routes = [each for each in web.routes if isinstance(each, OperationRoute)]
+    paths, operations = describe_operations(routes, ERRORS)
+    schemas.update(found["$defs"] | operations)
+    document["paths"] |= paths
     return document
 
 

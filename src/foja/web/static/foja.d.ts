@@ -211,16 +211,61 @@ export interface Report {
   [more: string]: any;
 }
 
-export interface Job {
+// Written by `make generate`; do not edit. Begin.
+
+/** A job as it stands. */
+export interface JobView {
   id: number;
   type: string;
   state: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled";
   entity_id: string;
+  correlation_id: string;
+  tenant: string;
   key: string;
+  priority: number;
   tries: number;
+  max_tries: number;
+  first: boolean;
+  run_at: string;
+  created_at: string;
+  finished_at: string | null;
+  worker: string | null;
+  lease_until: string | null;
   last_error: string | null;
-  [more: string]: any;
+  payload: any;
+  on_death: any;
 }
+/** A queued job, and whether it is new; a type, a stream and a key make one job, for ever. */
+export interface EnqueuedJob {
+  type: string;
+  entity_id: string;
+  key: string;
+  new: boolean;
+}
+/** How many jobs were asked for, and how many were changed; the others are running or over. */
+export interface ChangedJobs {
+  asked: number;
+  done: number;
+}
+/** Whether jobs of a type are claimed. */
+export interface PausedType {
+  type: string;
+  paused: boolean;
+}
+
+export interface Jobs {
+  list(options?: { state?: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled" | null; type?: string | null; entityId?: string | null; before?: number | null; limit?: number }): Promise<JobView[]>;
+  show(jobId: number): Promise<JobView>;
+  enqueue(type: string, entityId: string, options?: { key?: string | null; payload?: { [name: string]: any } | null; delay?: number; priority?: number; idempotencyKey?: string | null }): Promise<EnqueuedJob>;
+  retry(options?: { ids?: number | Array<number> | null; state?: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled" | null; type?: string | null; entityId?: string | null }): Promise<ChangedJobs>;
+  cancel(options?: { ids?: number | Array<number> | null; state?: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled" | null; type?: string | null; entityId?: string | null }): Promise<ChangedJobs>;
+  pause(jobType: string): Promise<PausedType>;
+  resume(jobType: string): Promise<PausedType>;
+}
+
+// End of what `make generate` writes.
+
+export type Job = JobView;
 
 export class Client {
   readonly conversations: {
@@ -255,15 +300,7 @@ export class Client {
     remove(productId: string, imageId: string, options?: { reason?: string }): Promise<Event>;
     protect(productId: string, requiredEvidence?: Evidence[]): Promise<Document>;
   };
-  readonly jobs: {
-    list(options?: {
-      state?: string | null;
-      type?: string | null;
-      entityId?: string | null;
-      limit?: number;
-    }): Promise<Job[]>;
-    show(jobId: number): Promise<Job>;
-  };
+  readonly jobs: Jobs;
   stream(domain: string, id?: string): Stream;
   verify(
     data: Data,

@@ -898,21 +898,50 @@ class Images {
 }
 
 /** The jobs of the tenant. */
+// Written by `make generate`; do not edit. Begin.
+
 class Jobs {
   constructor(transport) {
     this._transport = transport;
   }
 
-  /** Return the newest jobs of these, newest first. */
-  async list({ state = null, type = null, entityId = null, limit = 100 } = {}) {
-    const params = { state, type, entity_id: entityId, limit };
-    return (await this._transport.ask("GET", "/v1/jobs", { params })).jobs;
+  /** List jobs, newest first; `next` says where older ones begin. */
+  async list({ state = null, type = null, entityId = null, before = null, limit = 100 } = {}) {
+    return (await this._transport.ask("GET", "/v1/jobs", { params: { state, type, entity_id: entityId, before, limit } })).jobs;
   }
 
+  /** Return one job as it stands. */
   show(jobId) {
     return this._transport.ask("GET", `/v1/jobs/${segment(jobId)}`);
   }
+
+  /** Queue a job of a domain of yours. A type, a stream and a key make one job, for ever. */
+  enqueue(type, entityId, { key = null, payload = null, delay = 0.0, priority = 1, idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", "/v1/jobs", { json: { type, entity_id: entityId, key, payload, delay, priority }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Queue dead jobs anew with fresh tries, and waiting ones at once: these, or all that match. */
+  retry({ ids = null, state = null, type = null, entityId = null } = {}) {
+    return this._transport.ask("POST", "/v1/jobs/retry", { json: { ids, state, type, entity_id: entityId } });
+  }
+
+  /** End jobs that are not over, and put dead ones away: these, or all that match. */
+  cancel({ ids = null, state = null, type = null, entityId = null } = {}) {
+    return this._transport.ask("POST", "/v1/jobs/cancel", { json: { ids, state, type, entity_id: entityId } });
+  }
+
+  /** Stop claims of this type, for all tenants, until it is resumed; running jobs finish. */
+  pause(jobType) {
+    return this._transport.ask("POST", `/v1/jobs/types/${segment(jobType)}/pause`);
+  }
+
+  /** Let this type be claimed again. */
+  resume(jobType) {
+    return this._transport.ask("POST", `/v1/jobs/types/${segment(jobType)}/resume`);
+  }
 }
+
+// End of what `make generate` writes.
 
 function imagesOf(productId) {
   return `/v1/products/${segment(productId)}/images`;

@@ -12,7 +12,6 @@ from foja.errors import Refused
 from foja.streams import OwnStream
 from foja.web.bodies import NextEvent, body_of, describe_body
 from foja.web.caller import Caller, Reader, Writer
-from foja.web.conversations.address import check_domain
 from foja.web.conversations.long_poll import RequestedPage, Start, poll
 from foja.web.conversations.stream import stream_events
 from foja.web.reference.answers.documents import AddedDocument
@@ -148,5 +147,5 @@ def _own(domain: str) -> str:
 async def _open(caller: Caller, domain: Domain, stream_id: str) -> OwnStream:
     """Return a stream of this domain; one of another domain is unknown here."""
     stream = await caller.app.streams(domain).open(stream_id)
-    await check_domain(caller.app, stream)
+    await stream.check_domain()
     return stream

@@ -9,7 +9,7 @@ from foja.app import App
 from foja.documents.document import Document
 from foja.documents.workers.executor import TYPE as EXECUTOR
 from foja.errors import DocumentClosed
-from foja.jobs.admin import JobView
+from foja.jobs.model.view import JobView
 
 ACTOR = "demo"
 LEASE = """Lease of the workshop at 12 Harbour Street

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser
-from functools import partial
 from pathlib import Path
-from uuid import UUID
 
-from foja.cli.parser.values import RUNNING, number, port, positive, seconds
-from foja.cli.parser.verbs import Verbs, add_actor, add_force
-
-JOB_STATES = ("queued", "running", "succeeded", "retry_scheduled", "dead", "cancelled")
+from foja.cli.parser.acts import ACTS
+from foja.cli.parser.values import RUNNING, port, seconds
+from foja.cli.parser.verbs import Verbs, add_acts, add_force
 
 
 def add_services(verbs: Verbs) -> None:
@@ -127,49 +124,8 @@ def add_migrate(verbs: Verbs) -> None:
 
 def add_jobs(verbs: Verbs) -> None:
     """Add the verb `jobs` and its verbs; without a verb the jobs are listed."""
-    jobs = verbs.add(
-        "jobs:listing",
-        "list jobs, and retry, cancel, pause and resume them",
-        "  foja jobs\n  foja jobs --state dead",
-        name="jobs",
-    )
-    inner = Verbs(jobs)
-    listing = inner.add(
-        "jobs:listing",
-        "list jobs, newest first",
-        "  foja jobs list --state dead\n  foja jobs list --type run_tsa --entity ENTITY --json",
-        name="list",
-    )
-    jobs.set_defaults(state=None, job_type=None, entity=None, limit=100)
-    for parser in (jobs, listing):
-        _add_filters(parser)
-        parser.add_argument("--limit", type=positive, default=SUPPRESS, help="at most this many (100)")
-    show = inner.add("jobs:show", "show one job in full", "  foja jobs show 41")
-    show.add_argument("job", type=number, metavar="ID")
-    for name, sentence in {
-        "retry": "queue dead jobs again with all their tries, and run scheduled jobs now",
-        "cancel": "cancel unfinished jobs; a worker that runs one loses its lease",
-    }.items():
-        example = f"  foja jobs {name} 41 42\n  foja jobs {name} --type run_tsa --state dead"
-        change = inner.add(f"jobs:{name}", sentence, example)
-        change.add_argument("jobs", type=number, metavar="ID", nargs="*")
-        _add_filters(change)
-        add_actor(change)
-    for name, sentence in {
-        "pause": "claim no more jobs of a type; running jobs finish, attempts do not time out",
-        "resume": "claim jobs of a type again; attempts past their deadline end now",
-    }.items():
-        change = inner.add(f"jobs:{name}", sentence, f"  foja jobs {name} run_tsa")
-        change.add_argument("job_type", metavar="TYPE")
-        add_actor(change)
-
-
-def _add_filters(parser: ArgumentParser) -> None:
-    """Add the filters without defaults: those of `jobs list` would override what `jobs` was given."""
-    add_option = partial(parser.add_argument, default=SUPPRESS)
-    add_option("--state", choices=JOB_STATES, help="only jobs in this state")
-    add_option("--type", dest="job_type", metavar="TYPE", help="only jobs of this type")
-    add_option("--entity", type=UUID, help="only jobs of this stream")
+    sentence = "list jobs, and retry, cancel, pause and resume them"
+    add_acts(verbs, "jobs", sentence, "  foja jobs\n  foja jobs --state dead", without="jobs list", acts=ACTS)
 
 
 def add_tsa(verbs: Verbs) -> None:

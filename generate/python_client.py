@@ -1,0 +1,84 @@
+"""The plain methods of the Python client, from the tables of operations."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from itertools import groupby
+
+from foja.operations import OPERATIONS
+from foja.operations.operation import Operation, Parameter, signature_of, template_of
+from generate.source import NOTE, Imports, formatted, python_type
+
+HEAD = f'''"""The acts of a server, as the library has them. {NOTE}"""
+
+from __future__ import annotations
+
+'''
+
+
+def text() -> str:
+    """Return the module."""
+    imports = Imports({"foja.client.transport": {"Transport"}})
+    plain = [each for each in OPERATIONS if each.client]
+    classes = [
+        _class(service, list(operations), imports)
+        for service, operations in groupby(plain, lambda each: each.service)
+    ]
+    return formatted(HEAD + imports.text() + "\n\n\n" + "\n\n\n".join(classes) + "\n")
+
+
+def _class(service: str, operations: list[Operation], imports: Imports) -> str:
+    methods = "\n\n".join(_method(each, imports) for each in operations)
+    return f'''class {service.title()}:
+    """The {service} of the tenant."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+{methods}'''
+
+
+def _method(operation: Operation, imports: Imports) -> str:
+    signature = signature_of(operation)
+    answer = python_type(signature.answer, imports)
+    first = signature.help.partition("\n\n")[0]
+    lines = [
+        f"    async def {operation.name.partition('.')[2]}(",
+        *(f"        {each}," for each in _arguments(operation, imports)),
+        f"    ) -> {answer}:",
+        f'        """{first}"""',
+        "        return await self._transport.act(",
+        f"            {operation.method!r},",
+        f"            {template_of(operation)!r},",
+    ]
+    for name, parameters in (("path", signature.path), ("query", signature.query), ("body", signature.body)):
+        if parameters:
+            sent = ", ".join(f"{each.alias!r}: {each.name}" for each in parameters)
+            lines.append(f"            {name}={{{sent}}},")
+    if operation.keyed:
+        lines.append("            key=idempotency_key or new_key(),")
+        imports.names["foja.client.transport"].add("new_key")
+    return "\n".join([*lines, f"            answer={answer},", "        )"])
+
+
+def _arguments(operation: Operation, imports: Imports) -> Iterator[str]:
+    """Yield the parameters as the function has them, and the key of the request."""
+    signature = signature_of(operation)
+    known = {each.name: each for each in (*signature.path, *signature.query, *signature.body)}
+    yield "self"
+    starred = False
+    for each in inspect.signature(operation.run).parameters.values():
+        if each.name in known:
+            if each.kind is inspect.Parameter.KEYWORD_ONLY and not starred:
+                yield "*"
+                starred = True
+            yield _argument(known[each.name], imports)
+    if operation.keyed:
+        yield from ((), ("*",))[not starred]
+        yield "idempotency_key: str | None = None"
+
+
+def _argument(parameter: Parameter, imports: Imports) -> str:
+    default = "" if parameter.required else f" = {parameter.default!r}"
+    return f"{parameter.name}: {python_type(parameter.type, imports)}{default}"

@@ -1,0 +1,69 @@
+"""Values as JSON carries them, and the values of the library from JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
+
+from foja.pages import Rows
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as JSON has it: ids and times as texts, several as a list."""
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {name: as_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [as_json(each) for each in value]
+    return value
+
+
+def decode(hint: Any, found: Any) -> Any:
+    """Return what the library returns, from its JSON. Fields that this version does not know are left out."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return decode(inner[0], found)
+    if origin in (Union, UnionType):
+        kinds = [each for each in inner if each is not NoneType]
+        return None if found is None else decode(kinds[0], found)
+    if origin in (list, tuple) or (origin is not None and isinstance(found, list)):
+        return [decode(inner[0], each) for each in found]
+    if hint is UUID:
+        return UUID(found)
+    if hint is datetime:
+        return datetime.fromisoformat(found)
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _decode_object(hint, found)
+    return found
+
+
+def _decode_object(kind: type, found: Mapping[str, Any]) -> Any:
+    known = _types(kind)
+    values = {name: decode(hint, found[name]) for name, hint in known.items() if name != "next"}
+    if issubclass(kind, Rows):
+        values["next"] = _start(known["next"], found["next"])
+    return kind(**values)
+
+
+def _start(hint: Any, address: str | None) -> Any:
+    """Return what `before` takes for the page at an address."""
+    if address is None:
+        return None
+    [text] = parse_qs(urlsplit(address).query)["before"]
+    kinds = get_args(get_args(hint)[0] if get_origin(hint) is Annotated else hint)
+    return int(text) if int in kinds else decode(kinds[0], text)
+
+
+@cache
+def _types(kind: type) -> Mapping[str, Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {each.name: hints[each.name] for each in fields(kind)}
