@@ -49,7 +49,7 @@ def types() -> str:
 
 
 def _services() -> Iterator[tuple[str, Iterator[Operation]]]:
-    yield from groupby([each for each in OPERATIONS if each.client], lambda each: each.service)
+    yield from groupby([each for each in OPERATIONS if each.client], lambda each: each.owner)
 
 
 def _method(operation: Operation) -> str:

@@ -23,7 +23,7 @@ def text() -> str:
     plain = [each for each in OPERATIONS if each.client]
     classes = [
         _class(service, list(operations), imports)
-        for service, operations in groupby(plain, lambda each: each.service)
+        for service, operations in groupby(plain, lambda each: each.owner)
     ]
     return formatted(HEAD + imports.text() + "\n\n\n" + "\n\n\n".join(classes) + "\n")
 

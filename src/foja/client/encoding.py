@@ -49,7 +49,7 @@ def decode(hint: Any, found: Any) -> Any:
 def _decode_object(kind: type, found: Mapping[str, Any]) -> Any:
     known = _types(kind)
     values = {name: decode(hint, found[name]) for name, hint in known.items() if name != "next"}
-    if issubclass(kind, Rows):
+    if issubclass(kind, Rows) and "next" in known:
         values["next"] = _start(known["next"], found["next"])
     return kind(**values)
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from foja.operations import jobs
+from foja.operations import conversations, jobs, streams
 from foja.operations.operation import Operation
 
-OPERATIONS: tuple[Operation, ...] = (*jobs.OPERATIONS,)
+OPERATIONS: tuple[Operation, ...] = (
+    *conversations.OPERATIONS,
+    *streams.OPERATIONS,
+    *jobs.OPERATIONS,
+)

@@ -13,12 +13,13 @@ from foja.core.registry import RESERVED_DOMAINS
 from foja.errors import BadPayload, Refused, UnknownJob
 from foja.jobs.admin import JobId, Jobs
 from foja.jobs.model.view import ChangedJobs, EnqueuedJob
+from foja.operations.caller import Caller
 from foja.operations.operation import Operation
 from foja.tenants.app import TenantApp
 
 
 async def enqueue(
-    app: TenantApp,
+    caller: Caller,
     job_type: Annotated[str, Field(alias="type")],
     entity_id: UUID,
     *,
@@ -32,8 +33,9 @@ async def enqueue(
     name = key or idempotency_key
     if name is None:
         raise BadPayload("a job needs a key: give `key`, or send the header Idempotency-Key")
-    stream = await _stream(app, job_type, entity_id)
-    return await app.jobs.enqueue(job_type, stream, key=name, payload=payload, delay=delay, priority=priority)
+    stream = await _stream(caller.app, job_type, entity_id)
+    more: dict[str, Any] = {"payload": payload, "delay": delay, "priority": priority}
+    return await caller.app.jobs.enqueue(job_type, stream, key=name, **more)
 
 
 async def retry_one(jobs: Jobs, job_id: JobId, *, actor: str | None = None) -> ChangedJobs:
@@ -58,8 +60,8 @@ async def _stream(app: TenantApp, job_type: str, entity_id: UUID) -> UUID:
     return stream.id
 
 
-def _jobs(app: TenantApp) -> Jobs:
-    return app.jobs
+def _jobs(caller: Caller) -> Jobs:
+    return caller.app.jobs
 
 
 def _key(job: EnqueuedJob) -> tuple[str]:

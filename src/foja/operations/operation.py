@@ -13,42 +13,56 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic.fields import FieldInfo
 
 from foja.access.model.principal import Scope
-from foja.tenants.app import TenantApp
+from foja.operations.caller import Caller
 
 GIVEN = frozenset({"actor", "idempotency_key"})  # by the door, as it knows the caller and the request
 QUERIED = frozenset({"GET", "DELETE"})
 _NAMED = re.compile(r"{(\w+)(:\w+)?}")
 
 
-def _whole(app: TenantApp) -> TenantApp:
-    return app
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Made(Generic[Answer]):
+    """An answer, and whether it is about something that this request made (201) or that was there (200)."""
+
+    answer: Answer
+    new: bool
+
+
+def _caller(caller: Caller) -> Caller:
+    return caller
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """What a caller can do."""
 
-    name: str  # `jobs.retry`: the service, and the method of the clients
+    name: str  # `jobs.retry` of a service, `conversation.append` of one thing: also a method of the clients
     address: str  # `POST /v1/jobs/{job_id}/retry`
     run: Callable[..., Awaitable[Any]]
     scope: Scope
-    of: Callable[[TenantApp], Any] = _whole  # what `run` acts on
+    of: Callable[..., Any] = _caller  # finds what `run` acts on, perhaps by names in the address
     installation: bool = False  # whether it concerns all tenants: then the app is that of the installation
     new: Callable[[Any], bool] | None = None  # whether the answer is about something new (201) or known (200)
     # Under an Idempotency-Key that no stream takes: the names of what was made, to be remembered.
     made: Callable[[Any], Sequence[str]] | None = None
+    takes_key: bool = False  # whether `run` itself remembers what it made under a key
+    answer: Any = None  # the type of the JSON, where it is not what `run` returns
+    status: int = 200
     verb: str | None = None  # the words of the command that does it
     examples: str = ""  # of that command
     client: bool = True  # whether the clients have it; not where another of theirs does the same
 
     @property
-    def service(self) -> str:
-        """Return the name of the service that does it."""
+    def owner(self) -> str:
+        """Return the name of the service or of the thing that it belongs to."""
         return self.name.partition(".")[0]
 
     @property
@@ -64,7 +78,7 @@ class Operation:
     @property
     def keyed(self) -> bool:
         """Return whether it takes an Idempotency-Key."""
-        return self.made is not None or "idempotency_key" in signature_of(self).given
+        return self.takes_key or self.made is not None or "idempotency_key" in signature_of(self).given
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +105,32 @@ class Signature:
     query: tuple[Parameter, ...]
     body: tuple[Parameter, ...]
     given: frozenset[str]  # those that the door gives
+    found: frozenset[str]  # the names in the address that `of` takes
+    ran: frozenset[str]  # all that `run` takes
     answer: Any
+    made: bool  # whether `run` says if the answer is about something new
     help: str
 
 
 @cache
 def signature_of(operation: Operation) -> Signature:
     """Return what the function of an act says."""
-    hints = get_type_hints(operation.run, include_extras=True)
-    _, *parameters = inspect.signature(operation.run).parameters.values()
+    found, run = _parameters(operation.of), _parameters(operation.run)
     named = [name for name, _ in _NAMED.findall(operation.path)]
-    taken = [_parameter(each, hints[each.name]) for each in parameters if each.name not in GIVEN]
+    taken = [each for name, each in (found | run).items() if name not in GIVEN]
     rest = tuple(each for each in taken if each.name not in named)
     queried = operation.method in QUERIED
+    answer = get_type_hints(operation.run, include_extras=True)["return"]
+    made = get_origin(answer) is Made
     return Signature(
         path=tuple(each for each in taken if each.name in named),
         query=rest if queried else (),
         body=() if queried else rest,
-        given=GIVEN & {each.name for each in parameters},
-        answer=hints["return"],
+        given=GIVEN & run.keys(),
+        found=frozenset(found),
+        ran=frozenset(run),
+        answer=operation.answer or (get_args(answer)[0] if made else answer),
+        made=made,
         help=inspect.getdoc(operation.run) or "",
     )
 
@@ -117,6 +138,13 @@ def signature_of(operation: Operation) -> Signature:
 def template_of(operation: Operation) -> str:
     """Return the path as OpenAPI writes it."""
     return _NAMED.sub(r"{\1}", operation.path)
+
+
+def _parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """Return the parameters of a function after its first one."""
+    hints = get_type_hints(function, include_extras=True)
+    _, *parameters = inspect.signature(function).parameters.values()
+    return {each.name: _parameter(each, hints[each.name]) for each in parameters}
 
 
 def _parameter(found: inspect.Parameter, hint: Any) -> Parameter:

@@ -11,10 +11,9 @@ Row = TypeVar("Row", covariant=True)
 
 
 class Rows(Sequence[Row]):
-    """The base of a page. Its first field has the rows; `next` is what `before` takes for the next page."""
+    """The base of a page. Its first field has the rows, `next` what `before` takes for more."""
 
     __slots__ = ()
-    next: Any
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -36,3 +35,8 @@ class Rows(Sequence[Row]):
 def row_field(page: type[Rows[Any]]) -> str:
     """Return the name of the field that has the rows of a page."""
     return fields(page)[0].name  # type: ignore[arg-type]
+
+
+def next_of(page: Rows[Any]) -> Any:
+    """Return what `before` takes for the page after this one; None if this is the last."""
+    return getattr(page, "next", None)

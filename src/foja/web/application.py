@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from foja import __version__
 from foja.errors import Unavailable
 from foja.health.service import ANSWER_SECONDS, outage
-from foja.operations import jobs
+from foja.operations import OPERATIONS
 from foja.tasks import within
 from foja.web.access import login
 from foja.web.access import routes as access
@@ -21,7 +21,6 @@ from foja.web.access.front import LOCAL_NAMES, host_name
 from foja.web.anchors import routes as anchors
 from foja.web.binding import OperationRoute
 from foja.web.context import WebContext
-from foja.web.conversations import approvals, proofs, slots
 from foja.web.conversations import routes as conversations
 from foja.web.documents import additions, evidence, lifecycle
 from foja.web.documents import routes as documents
@@ -39,19 +38,18 @@ from foja.web.reference import page
 from foja.web.reference.openapi import ERRORS, describe
 from foja.web.routers import add_routes
 from foja.web.streams import routes as streams
-from foja.web.streams.direct import DirectAppends
 from foja.web.uploads import routes as uploads
 from foja.web.verify import routes as verify
 from foja.web.webhooks import routes as webhooks
 
 API = (
     *(documents, additions, lifecycle, evidence),
-    *(conversations, slots, approvals, proofs, streams),
+    *(conversations, streams),
     *(variants, galleries, verify, uploads),
     *(anchors, log, log_files, maintenance, webhooks, access),
 )
 
-OPERATIONS = [OperationRoute(each) for each in jobs.OPERATIONS]
+ROUTES = [OperationRoute(each) for each in OPERATIONS]
 
 _document: dict[str, Any] = {}
 
@@ -71,10 +69,10 @@ def create_application(ctx: WebContext) -> ASGIApp:
     add_problems(web, login.to_login, error_page)
     for routes in (*(each.routes for each in (*API, page, login)), *optional_routes()):
         add_routes(web, routes)
-    web.router.routes.extend(OPERATIONS)
+    web.router.routes.extend(ROUTES)
     add_pages(web)
     add_operations(web)
-    return shared(LocalNames(DirectAppends(web, ctx), ctx), ctx.front)
+    return shared(LocalNames(web, ctx), ctx.front)
 
 
 def create_metrics_application(ctx: WebContext) -> ASGIApp:

@@ -17,16 +17,14 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import Scope
 
-from foja.operations.operation import Operation, Parameter, signature_of
-from foja.pages import Rows
-from foja.requests.model.events import REQUEST
-from foja.requests.service import KeyedRequest
+from foja.operations.call import call
+from foja.operations.caller import Caller, check_key
+from foja.operations.operation import Made, Operation, Parameter, signature_of
+from foja.pages import Rows, next_of
 from foja.web.access.authentication import grant_of
 from foja.web.bodies import parse_body
-from foja.web.caller import Caller
 from foja.web.context import context_of
 from foja.web.problems import Rejected, describe_errors
-from foja.web.streams.appends import check_key
 from foja.web.transfer.encoder import JsonAnswer
 
 KEY = "Idempotency-Key"
@@ -49,26 +47,29 @@ class OperationRoute(Route):
     async def answer(self, request: Request) -> Response:
         """Do what a request asks, for its caller."""
         ctx = await context_of(request)
-        caller = Caller(await grant_of(request, ctx), ctx)
-        await ctx.rate.admit(caller.principal)
-        caller.principal.check(self.operation.scope, installation=self.operation.installation)
-        return await self._run(request, caller)
+        principal = (await grant_of(request, ctx)).principal
+        await ctx.rate.admit(principal)
+        app = ctx.app if self.operation.installation else ctx.app.tenant(principal.tenant)
+        principal.check(self.operation.scope, installation=self.operation.installation)
+        given, asked = self._parameters(request), None
+        if self.body:
+            body = await parse_body(request, self.body)
+            given |= vars(body)
+            asked = body.model_dump(mode="json") if self.operation.made else None
+        caller = Caller(app, principal, _key(request), request.url.path)
+        return self._shown(await call(self.operation, caller, given, asked), request)
 
-    async def _run(self, request: Request, caller: Caller) -> Response:
+    def _shown(self, result: Any, request: Request) -> Response:
+        """Return an answer; a page has the address of the next one."""
         operation = self.operation
-        sent = self._parameters(request)
-        body = await parse_body(request, self.body) if self.body else None
-        arguments = sent | (vars(body) if body else {}) | self._given(request, caller)
-        remembered = self._remembered(request, caller)
-        asked = body.model_dump(mode="json") if body and remembered else {}
-        if remembered:
-            await remembered.found(asked)
-        app = caller.ctx.app if operation.installation else caller.app
-        result = await operation.run(operation.of(app), **arguments)
-        if remembered and operation.made:
-            await remembered.note(asked, *operation.made(result))
-        status = CREATED if operation.new and operation.new(result) else OK
-        return JsonAnswer(_shown(result, request), status)
+        status = operation.status
+        if operation.new:
+            status = CREATED if operation.new(result) else OK
+        if isinstance(result, Made):
+            result, status = result.answer, CREATED if result.new else OK
+        if isinstance(result, Rows) and next_of(result) is not None:
+            result = _with_address(result, request)
+        return JsonAnswer(result, status)
 
     def _parameters(self, request: Request) -> dict[str, Any]:
         """Return what the address and its query give; raise `Rejected` if it is not valid."""
@@ -81,21 +82,6 @@ class OperationRoute(Route):
         except ValidationError as error:
             raise Rejected(422, "A parameter is not valid.", describe_errors(error.errors())) from None
         return vars(found)
-
-    def _given(self, request: Request, caller: Caller) -> dict[str, Any]:
-        """Return what the function takes of the caller and of the head of the request."""
-        found: dict[str, Any] = {}
-        if "actor" in self.signature.given:
-            found["actor"] = caller.principal.actor
-        if "idempotency_key" in self.signature.given:
-            found["idempotency_key"] = _key(request)
-        return found
-
-    def _remembered(self, request: Request, caller: Caller) -> KeyedRequest | None:
-        if self.operation.made is None:
-            return None
-        ledger, address = caller.app.ledger.only(REQUEST), request.url.path
-        return KeyedRequest(ledger, caller.principal.actor, address, _key(request))
 
     @cached_property
     def parameters(self) -> type[BaseModel] | None:
@@ -115,7 +101,7 @@ class OperationRoute(Route):
         words = self.operation.name.replace("_", ".").split(".")
         fields: Any = {
             each.name: (
-                Annotated[as_json(each.type), Field(alias=each.alias, description=each.help)],
+                Annotated[accepted(each.type), Field(alias=each.alias, description=each.help)],
                 ... if each.required else each.default,
             )
             for each in parameters
@@ -123,15 +109,15 @@ class OperationRoute(Route):
         return create_model("".join(map(str.title, words)) + suffix, __config__=config, **fields)
 
 
-def as_json(hint: Any) -> Any:
+def accepted(hint: Any) -> Any:
     """Return a type as JSON can give it: an id is a text also where nothing is converted."""
     if hint is UUID:
         return Annotated[UUID, Strict(False)]
     if get_origin(hint) is Annotated:
         inner, *said = get_args(hint)
-        return Annotated[as_json(inner), *said]
+        return Annotated[accepted(inner), *said]
     if get_origin(hint) in (Union, UnionType):
-        return reduce(or_, map(as_json, get_args(hint)))
+        return reduce(or_, map(accepted, get_args(hint)))
     return hint
 
 
@@ -141,10 +127,8 @@ def _key(request: Request) -> str | None:
     return key
 
 
-def _shown(result: Any, request: Request) -> Any:
-    """Return what an answer contains; a page has the address of the next one."""
-    if not isinstance(result, Rows) or result.next is None:
-        return result
-    query = {**request.query_params, "before": result.next}
-    found: Mapping[str, Any] = {each.name: getattr(result, each.name) for each in fields(result)}  # type: ignore[arg-type]
+def _with_address(page: Rows[Any], request: Request) -> Mapping[str, Any]:
+    """Return a page with the address of the next one."""
+    query = {**request.query_params, "before": next_of(page)}
+    found = {each.name: getattr(page, each.name) for each in fields(page)}  # type: ignore[arg-type]
     return {**found, "next": f"{request.url.path}?{urlencode(query)}"}

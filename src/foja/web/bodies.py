@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 from fastapi import Depends, Request
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from foja.core.canonical import parse
 from foja.errors import BadPayload, TooLarge
@@ -21,80 +21,6 @@ class RequestBody(BaseModel):
     """One JSON object. No value is converted and no field is ignored."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
-
-
-class NewEvent(RequestBody):
-    """An event to append."""
-
-    kind: str
-    payload: dict[str, Any]
-    actor: str | None = None
-    v: int = 1
-
-
-class NextEvent(NewEvent):
-    """An event to append at the head, with its expected number."""
-
-    expected_seq: int | None = None
-
-
-class NewConversation(RequestBody):
-    """A conversation to open: optionally its id and its first event."""
-
-    id: str | None = None
-    event: NewEvent | None = None
-
-
-class Reservation(RequestBody):
-    """Numbers to reserve for later events."""
-
-    count: int
-    ttl: float = 30
-    intents: list[Any] | None = None
-
-
-class Extension(RequestBody):
-    """A longer deadline for the slots that are still open."""
-
-    ttl: float
-
-
-class Voiding(RequestBody):
-    """The reason for voiding a slot."""
-
-    reason: str
-
-
-class ApprovalRequest(RequestBody):
-    """A tool use that needs an approval."""
-
-    tool_name: str
-    tool_args: dict[str, Any]
-    ttl: float = 300
-    approval_id: str | None = None
-    tool_use_id: str | None = None
-    policy: str | None = None
-    turn: str | int | None = None
-    block_index: int | None = None
-    actor: str | None = None
-
-
-class DecisionBody(RequestBody):
-    """A decision: `approved` or `denied`."""
-
-    decision: str
-    reason: str | None = None
-    actor: str | None = None
-
-
-class Chunk(RequestBody):
-    """A transient event: sent to the current followers, never stored."""
-
-    kind: str
-    payload: dict[str, Any]
-    turn: str | int | None = None
-    block_index: int | None = None
-    event_index: Annotated[int, Field(ge=0)] | None = None
 
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from math import ceil
 from typing import Any
 
@@ -14,37 +15,12 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
 from foja import errors
+from foja.answers.problem import problem_from
 from foja.web.transfer.encoder import JsonAnswer
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1.0
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="foja"'}
-# The first match applies; any other error is a fault of the server (500).
-STATUSES: tuple[tuple[type[errors.FojaError], int], ...] = (
-    (errors.TooLarge, 413),
-    (errors.NotCanonical, 400),
-    (errors.UnknownEntity, 404),
-    (errors.UnknownDomain, 404),
-    (errors.UnknownJob, 404),
-    (errors.ObjectMissing, 404),
-    (errors.NotAuthenticated, 401),
-    (errors.NotAllowed, 403),
-    (errors.WrongSource, 403),
-    (errors.WrongSupplier, 403),
-    (errors.SlotVoided, 410),
-    (errors.CursorLost, 410),
-    (errors.ProductDeleted, 410),
-    (errors.WrongEntity, 409),
-    (errors.WrongExpectedSeq, 409),
-    (errors.IdempotencyConflict, 409),
-    (errors.SlotFilled, 409),
-    (errors.GalleryFull, 409),
-    (errors.AttemptsSpent, 409),
-    (errors.NotErasable, 409),
-    (errors.NotCovered, 409),
-    (errors.Refused, 422),
-    (errors.Unavailable, 503),
-)
 ADVICE = {
     404: "this address does not exist; /docs lists those that do",
     405: "this address does not accept that method; see /docs",
@@ -90,18 +66,10 @@ def problem_of(error: errors.FojaError) -> Response:
 
 def describe_problem(error: errors.FojaError) -> dict[str, Any]:
     """Return an error as the object of a problem document."""
-    status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
-    name = type(error).__name__
-    if status == 500:
-        log.error("%s: %s", name, error)
-    return {
-        "type": f"urn:foja:{name}",
-        "title": (type(error).__doc__ or "").partition("\n")[0],
-        "status": status,
-        "detail": str(error),
-        "error": name,
-        "code": error.code,
-    }
+    found = problem_from(error)
+    if found.status == 500:
+        log.error("%s: %s", found.error, error)
+    return asdict(found)
 
 
 def _answer(body: dict[str, Any], retry_after: float | None = None) -> Response:

@@ -15,6 +15,7 @@ from fastapi import Response
 from foja.documents.model.signatures import SignatureFields
 from foja.errors import BadPayload
 from foja.ledger.event import Event
+from foja.operations.caller import check_key
 from foja.web.bodies import RequestBody, body_of, describe_body
 from foja.web.caller import Caller, Retrier, Writer
 from foja.web.documents.address import RetriedDocument, WrittenDocument
@@ -28,7 +29,7 @@ from foja.web.documents.bodies import (
 from foja.web.reference.answers.documents import ErasureAnswer
 from foja.web.reference.openapi import event_route
 from foja.web.routers import api_router
-from foja.web.streams.appends import Key, check_key, event_answer, keyed
+from foja.web.streams.appends import Key, event_answer, keyed
 from foja.web.transfer.encoder import JsonAnswer
 
 routes = api_router("/v1/documents/{document_id}", "documents")

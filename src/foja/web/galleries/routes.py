@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import Query, Request, Response
 
 from foja.images.model.gallery import Image
+from foja.operations.caller import check_key
 from foja.web.bodies import JSON, body_of, describe_body, parse_body
 from foja.web.caller import Reader, Writer
 from foja.web.galleries.bodies import DescriptionBody, ExternalImage, MoveBody
@@ -18,7 +19,7 @@ from foja.web.reference.answers.events import EventAnswer
 from foja.web.reference.answers.galleries import GalleryAnswer, ImageAnswer, ProductPage
 from foja.web.reference.openapi import again, describe_upload
 from foja.web.routers import api_router
-from foja.web.streams.appends import Key, check_key
+from foja.web.streams.appends import Key
 from foja.web.streams.proofs import ProtectionRequest, protect_once
 from foja.web.transfer.bodies import media_type_of
 from foja.web.transfer.encoder import JsonAnswer

@@ -89,7 +89,8 @@ def describe(web: FastAPI) -> dict[str, Any]:
     routes = [each for each in web.routes if isinstance(each, OperationRoute)]
     paths, operations = describe_operations(routes, ERRORS)
     schemas.update(found["$defs"] | operations)
-    document["paths"] |= paths
+    for path, methods in paths.items():
+        document["paths"].setdefault(path, {}).update(methods)
     return document
 
 

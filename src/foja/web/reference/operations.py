@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeAlias, get_args, get_type_hints
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
 from foja.operations.operation import metadata, template_of
 from foja.pages import Rows
 from foja.web.binding import CREATED, KEY, OK, OperationRoute
+from foja.web.reference.answers.events import EventAnswer, TransientAnswer
 
 JSON = "application/json"
 TEMPLATE = "#/components/schemas/{model}"
@@ -22,6 +23,10 @@ KEY_HEADER = {
     "description": "the same key again answers with what the first made",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
+WRITTEN: Mapping[str, type[BaseModel]] = {
+    "Event": EventAnswer,
+    "Transient": TransientAnswer,
+}  # values whose JSON has other fields
 Json: TypeAlias = dict[str, Any]
 
 
@@ -33,8 +38,12 @@ def describe_operations(
         [each for route in routes for each in _described(route)], ref_template=TEMPLATE
     )
     schemas: Json = definitions.get("$defs", {})
+    for name, model in WRITTEN.items():
+        if name in schemas:
+            schemas[name] = model.model_json_schema(ref_template=TEMPLATE) | {"title": name}
     for kind in {each for route in routes for each in _dataclasses(route.signature.answer)}:
-        _add_words(schemas[kind.__name__], kind)
+        if kind.__name__ not in WRITTEN:
+            _add_words(schemas[kind.__name__], kind)
     paths: Json = {}
     for route in routes:
         parts = {part: schema for (name, part), schema in _by_name(found) if name == route.operation.name}
@@ -62,12 +71,12 @@ def _by_name(found: Mapping[tuple[str, JsonSchemaMode], Any]) -> Iterator[tuple[
 def _operation(route: OperationRoute, parts: Json, schemas: Json) -> Json:
     operation, signature = route.operation, route.signature
     answer = {"content": {JSON: {"schema": parts["answer"]}}}
-    answers = {str(OK): {"description": "Done.", **answer}}
-    if operation.new:
+    answers = {str(operation.status): {"description": "Done.", **answer}}
+    if operation.new or signature.made:
         answers = {str(CREATED): {"description": "It is new.", **answer}}
         answers[str(OK)] = {"description": "It was made before.", **answer}
     found: Json = {
-        "tags": [operation.service],
+        "tags": [operation.owner],
         "summary": signature.help.partition("\n")[0],
         "description": signature.help,
         "operationId": operation.name,
@@ -108,7 +117,7 @@ def _add_words(schema: Json, kind: type) -> None:
         words = [said for said in metadata(hints[each.name]) if isinstance(said, str)]
         if words:
             schema["properties"][each.name]["description"] = words[-1]
-    if issubclass(kind, Rows):
+    if issubclass(kind, Rows) and "next" in hints:
         address = {
             "anyOf": [{"type": "string"}, {"type": "null"}],
             "description": "the address of the next page",

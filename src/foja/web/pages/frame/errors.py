@@ -14,12 +14,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from foja import errors
+from foja.answers.problem import STATUSES
 from foja.web.pages.frame.language import language_of
 from foja.web.pages.frame.page import Page
 from foja.web.pages.frame.visitor import visitor_of
 from foja.web.pages.health import PartRow, part_rows
 from foja.web.pages.texts.overview import TEXTS as OVERVIEW
-from foja.web.problems import STATUSES, Rejected, describe_errors
+from foja.web.problems import Rejected, describe_errors
 
 log = logging.getLogger("foja.web")
 _FAULT = "see the log of the server; try again later"

@@ -1,0 +1,1 @@
+"""What acts answer, as values: the same in Python, over HTTP and in the clients."""

@@ -1,0 +1,38 @@
+"""Who does an act: the principal, the app as their tenant uses it, and the key of the request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foja.access.model.principal import Principal
+from foja.errors import BadPayload
+from foja.requests.model.events import REQUEST
+from foja.requests.service import KeyedRequest
+from foja.tenants.app import TenantApp
+
+MAX_KEY_LENGTH = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A checked caller of one act."""
+
+    app: TenantApp
+    principal: Principal
+    key: str | None = None  # the Idempotency-Key
+    address: str = ""  # under which the key is remembered
+
+    def author(self, named: str | None) -> str:
+        """Return the actor to record, where the request names one or none."""
+        return self.principal.author(named)
+
+    def request(self) -> KeyedRequest:
+        """Return this request, for an act that is not one event of a given stream."""
+        ledger = self.app.ledger.only(REQUEST)
+        return KeyedRequest(ledger, self.principal.actor, self.address, self.key)
+
+
+def check_key(key: str | None) -> None:
+    """Raise `BadPayload` unless this can be the key of a request."""
+    if key is not None and not 0 < len(key) <= MAX_KEY_LENGTH:
+        raise BadPayload(f"not a valid Idempotency-Key: expected 1 to {MAX_KEY_LENGTH} characters")
