@@ -42,7 +42,7 @@ async def create(
     if not again:
         again = await request.note(asked) is not None
     answer = {"id": str(conversation.id), "event": event.envelope() if event else None}
-    status = 200 if again else status_of(event) if event else 201
+    status = status_of(event) if event else 200 if again else 201
     return JsonAnswer(answer, status, {"Location": f"/v1/conversations/{conversation.id}"})
 
 
