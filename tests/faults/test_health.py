@@ -516,7 +516,10 @@ async def test_a_database_that_is_gone_is_named_from_memory(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its address leads nowhere for a while: no table can hold that, and the alert is told from memory."""
+    """Its address leads nowhere for a while: no table can hold that, and the alert is told from memory.
+
+    Pages, `/healthz` and the API showed everyone where the server is.
+    """
     monkeypatch.setattr(readiness, "CACHE_SECONDS", 0)
     parts = urlsplit(database_url)
     query = parse_qs(parts.query)
@@ -540,6 +543,9 @@ async def test_a_database_that_is_gone_is_named_from_memory(
         assert "database" in await scene.doctor()
         page = await scene.client.get("/?lang=en")
         assert page.status_code == 503
+        for path in ("/", "/healthz", "/readyz", "/v1/documents"):
+            answer = await scene.client.get(path, headers={"Accept": "text/html"})
+            assert (answer.status_code, str(way) in answer.text) == (503, False), answer.text
         assert re.search(r"Database.*Since .*→", html.unescape(page.text), re.DOTALL)
         down = ("fired", "database_down"), ("cleared", "database_down")
         await scene.until(partial(notices, told), [*down[:1]])

@@ -98,7 +98,7 @@ def describe_problem(error: errors.FojaError) -> dict[str, Any]:
         "type": f"urn:foja:{name}",
         "title": (type(error).__doc__ or "").partition("\n")[0],
         "status": status,
-        "detail": str(error),
+        "detail": error.public or str(error),
         "error": name,
         "code": error.code,
     }
