@@ -19,6 +19,7 @@ from foja.core.proof import Proof, parse_proof
 from foja.errors import Refused
 from foja.judge.others.monitors import RESTARTED
 from foja.judge.render.text import as_text
+from foja.judge.render.words import say_time
 from foja.judge.report import Report, Verdict
 from foja.judge.trust_parser import read
 from foja.monitor.follower import Monitor
@@ -85,8 +86,10 @@ def test_others_see_the_same_log_if_cosigners_and_a_monitor_say_so() -> None:
     alone = foja.verify(EXPORTED, trusting(VKEY, *policy), AT, proofs=[cosigned(ANA, BOB).text().encode()])
     assert OTHERS in not_checked(alone)
     assert OTHERS in not_checked(judged(signed(), VKEY, *THREE, proof=cosigned(ANA, BOB)))
+    assert f"entries of “{OURS.checkpoint.origin}”, on {say_time(OURS.moment, 'en')}" in as_text(both)
     spanish = as_text(both, "es")
     assert "Declaración de un monitor" in spanish
+    assert f", el {say_time(OURS.moment, 'es')}" in spanish
     assert "cada número una vez, en 9 entradas de “log.example" in spanish
 
 

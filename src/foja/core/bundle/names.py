@@ -7,6 +7,7 @@ import unicodedata
 from typing import NamedTuple
 
 from foja.errors import BadBundle
+from foja.quotation import quoted
 
 MIMETYPE = "mimetype"
 MEDIA_TYPE = b"application/vnd.etsi.asic-e+zip"
@@ -153,6 +154,6 @@ def check_name(name: str) -> None:
     """Raise `BadBundle` if this name is not valid or could be unpacked outside its folder."""
     parts = name.split("/")
     if name.startswith("/") or ".." in parts or _FORBIDDEN.search(name):
-        raise BadBundle("PATH_TRAVERSAL", f"{name!a} could be unpacked outside its folder")
+        raise BadBundle("PATH_TRAVERSAL", f"{quoted(name)} could be unpacked outside its folder")
     if "" in parts or "." in parts or len(name.encode()) > LONGEST_NAME:
-        raise BadBundle("ZIP_LAYOUT", f"{name!a} is not a valid file name in a bundle")
+        raise BadBundle("ZIP_LAYOUT", f"{quoted(name)} is not a valid file name in a bundle")

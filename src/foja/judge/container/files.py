@@ -140,7 +140,7 @@ def _seals(container: Container) -> Iterator[Seal]:
         data = container.read(name)
         files = asic.decode(data)
         if files.token != stamp:
-            raise BadBundle("MALFORMED", f"{name} names the token {files.token!a}, not {stamp}")
+            raise BadBundle("MALFORMED", f"{name} names the token {quoted(files.token)}, not {stamp}")
         others = _group(container, data, files) if group else ()
         yield Seal(stamp, data, files, container.read(stamp), others)
 

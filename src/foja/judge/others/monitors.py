@@ -151,7 +151,7 @@ def _check_signed(note: str, statement: MonitorStatement, trust: Trust) -> Findi
         return Finding(EVIDENCE, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail, missing=missing)
     open_note(note, keys)
     size, log = statement.checkpoint.size, quoted(statement.checkpoint.origin)
-    time = f"{statement.moment:%Y-%m-%d %H:%M:%S} UTC"
+    time = f"{statement.moment:%Y-%m-%dT%H:%M:%SZ}"
     detail = (
         f"the monitor {quoted(signer.name)} found event {statement.events - 1} as the last one of"
         f" {statement.entity_id}, each number once, in {size} entries of {log},"
