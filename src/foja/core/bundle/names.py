@@ -16,6 +16,7 @@ EVENTS = "evidence/events.jsonl"
 LOG_PROOF = "evidence/events.tlog-proof"
 SOURCE_EVENTS = "evidence/source.jsonl"
 SOURCE_PROOF = "evidence/source.tlog-proof"
+MONITORED, SOURCE_MONITORED = "evidence/events.monitor", "evidence/source.monitor"
 ASIC_MANIFEST = "META-INF/ASiCManifest.xml"
 ARCHIVE_MANIFEST = "META-INF/ASiCArchiveManifest"  # the beginning of the names of renewals
 NEWEST_MANIFEST = f"{ARCHIVE_MANIFEST}.xml"  # the list of the newest renewal; older ones have a number
@@ -39,6 +40,7 @@ _MEDIA_TYPES = {  # of the files that a bundle has, and of the most frequent doc
     "jsonl": "application/jsonl",
     "pem": "application/pem-certificate-chain",
     "tlog-proof": "text/plain",
+    "monitor": "text/plain",
     "vkey": "text/plain",
     "txt": "text/plain",
     "csv": "text/csv",
