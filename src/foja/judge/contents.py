@@ -17,6 +17,7 @@ from foja.core.excerpt import Excerpt, moment
 from foja.core.registry import BODY_ERASED, SLOT_VOIDED
 from foja.proofs.contents import MAX_CONTENT, Act, Completeness, Contents, Statement
 
+_MOST_PARTS: Final = 1000
 FIRST, LAST = 10, 10  # how many events of a long history are shown from its beginning and from its end
 ASKED, DECIDED = "approval_requested", "approval_completed"
 REQUESTED, ANSWERED = "tool_use_requested", "tool_use_completed"
@@ -99,7 +100,7 @@ class ContentsReader:
 
     def __init__(self) -> None:
         self._first: list[Statement] = []
-        self._last: deque[tuple[Excerpt, Asked | None]] = deque(maxlen=LAST)
+        self._last: deque[Statement | tuple[Excerpt, Asked | None]] = deque(maxlen=LAST)
         self._count = 0
         self._tools: dict[bytes, deque[int]] = {}
         self._results: dict[int, bytes] = {}  # the tool use by the number that is reserved for its result
@@ -114,6 +115,8 @@ class ContentsReader:
         asked = self._follow(event) if event.kind in _FOLLOWED or event.salt is None else None
         if self._count < FIRST:
             self._first.append(statement_of(event, asked))
+        elif _is_large(event.payload):
+            self._last.append(statement_of(event, asked))
         else:
             self._last.append((event, asked))
         self._count += 1
@@ -126,7 +129,7 @@ class ContentsReader:
 
     def contents(self, entity_id: UUID, domain: str | None) -> Contents:
         """Return what the events said, and what they leave open."""
-        last = [statement_of(*each) for each in self._last]
+        last = [each if isinstance(each, Statement) else statement_of(*each) for each in self._last]
         open_tools = sorted(seq for seqs in self._tools.values() for seq in seqs)
         whole = Completeness(
             tuple(open_tools),
@@ -180,6 +183,19 @@ class ContentsReader:
         if asked and not asked.answers(payload):
             return asked._replace(arguments=None)
         return asked
+
+
+def _is_large(value: Json) -> bool:
+    """Return whether a payload has so many parts that it is not held until the end."""
+    waiting, count = [value], 0
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict | list):
+            count += len(each)
+            if count > _MOST_PARTS:
+                return True
+            waiting.extend(each.values() if isinstance(each, dict) else each)
+    return False
 
 
 def _asked(seq: int, payload: Mapping[str, Json]) -> Asked:
