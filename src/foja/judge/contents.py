@@ -17,7 +17,7 @@ from foja.core.excerpt import Excerpt, moment
 from foja.core.registry import BODY_ERASED, SLOT_VOIDED
 from foja.proofs.contents import MAX_CONTENT, Act, Completeness, Contents, Statement
 
-_MOST_PARTS: Final = 1000
+_LARGE: Final = 64 << 10  # bytes of the line of an event that is not held until the end
 FIRST, LAST = 10, 10  # how many events of a long history are shown from its beginning and from its end
 ASKED, DECIDED = "approval_requested", "approval_completed"
 REQUESTED, ANSWERED = "tool_use_requested", "tool_use_completed"
@@ -102,6 +102,7 @@ class ContentsReader:
         self._first: list[Statement] = []
         self._last: deque[Statement | tuple[Excerpt, Asked | None]] = deque(maxlen=LAST)
         self._count = 0
+        self._line_bytes = 0
         self._tools: dict[bytes, deque[int]] = {}
         self._results: dict[int, bytes] = {}  # the tool use by the number that is reserved for its result
         self._asked: dict[bytes, Asked] = {}  # by the id of the approval
@@ -115,11 +116,17 @@ class ContentsReader:
         asked = self._follow(event) if event.kind in _FOLLOWED or event.salt is None else None
         if self._count < FIRST:
             self._first.append(statement_of(event, asked))
-        elif _is_large(event.payload):
+        elif self._line_bytes > _LARGE:
             self._last.append(statement_of(event, asked))
         else:
             self._last.append((event, asked))
         self._count += 1
+
+    def measuring(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the lines of the events that are read next, each before its event."""
+        for line in lines:
+            self._line_bytes = len(line)
+            yield line
 
     def reading(self, events: Iterable[Excerpt]) -> Iterator[Excerpt]:
         """Yield these events and read each."""
@@ -183,19 +190,6 @@ class ContentsReader:
         if asked and not asked.answers(payload):
             return asked._replace(arguments=None)
         return asked
-
-
-def _is_large(value: Json) -> bool:
-    """Return whether a payload has so many parts that it is not held until the end."""
-    waiting, count = [value], 0
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict | list):
-            count += len(each)
-            if count > _MOST_PARTS:
-                return True
-            waiting.extend(each.values() if isinstance(each, dict) else each)
-    return False
 
 
 def _asked(seq: int, payload: Mapping[str, Json]) -> Asked:

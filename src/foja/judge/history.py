@@ -220,7 +220,7 @@ def _read(lines: Iterator[bytes], domain: str | None, marks: Marks) -> HistorySu
     heads, kinds, count = {each: genesis(each, entity_id) for each in domains}, set[str](), 0
     erased, recorded, others = set[int](), set[int | None](), len(domains) > 1
     ends, contents = list[Excerpt](), ContentsReader()
-    decoded = history.decode(domains[0], entity_id, lines)
+    decoded = history.decode(domains[0], entity_id, contents.measuring(lines))
     for event in decoded if others else marks.passing(decoded):  # a hash is that of one domain
         ends[1:] = [event]
         contents.take(event)
