@@ -142,8 +142,8 @@ def check_event(
     except Tampered as error:
         return Finding(EVIDENCE, Status.INVALID, Reason.INCLUSION_INVALID, str(error)), *refused
     what = f"event {excerpt.seq} of {excerpt.entity_id} matches its hashes and is"
-    found = replace(_finding(what, inclusion, NOT_CHECKED), history=(_shown(excerpt),))
-    found = replace(found, contents=contents_of(excerpt, arguments))
+    shown, contents = (_shown(excerpt),), contents_of(excerpt, arguments)
+    found = replace(_finding(what, inclusion, NOT_CHECKED), history=shown, contents=contents)
     heads = {excerpt.entity_id: (excerpt.seq + 1, excerpt.chain_hash)}
     found, *monitors = judge_others(found, [inclusion], heads, statements, trust, at)
     but = "but its body is erased or withheld: its author, its source and its content are not known"

@@ -54,8 +54,7 @@ class Files:
 
     def statements(self) -> tuple[Detached, ...]:
         """Return the statements of monitors in the bundle."""
-        names_ = (names.MONITORED, names.SOURCE_MONITORED)
-        found = [name for name in names_ if name in self.digests]
+        found = [name for name in (names.MONITORED, names.SOURCE_MONITORED) if name in self.digests]
         return tuple(Detached(self.container.read(name, LARGEST_STATEMENT), name) for name in found)
 
     def _check_named(self, found: Manifest) -> None:

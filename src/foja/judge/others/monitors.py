@@ -86,7 +86,9 @@ def judge_others(
     open_ = [each for each in counted.not_checked if each != OTHERS or not (agreed and vouched)]
     open_ += [] if (agreed and vouched) or OTHERS in open_ else [OTHERS]
     open_ += [] if agreed or all(_is_known(each, trust) for each in inclusions) else [RESTARTED]
-    return (replace(counted, not_checked=tuple(open_)), *findings)
+    if tuple(open_) != counted.not_checked:
+        counted = replace(counted, not_checked=tuple(open_))
+    return (counted, *findings)
 
 
 def alone(statement: Detached) -> Finding:
