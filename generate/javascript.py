@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Iterator
@@ -12,13 +13,22 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
+from foja.ledger.event import Event, Transient
 from foja.operations import OPERATIONS
 from foja.operations.operation import Operation, Parameter, signature_of, template_of
 from foja.pages import Rows, row_field
 from generate.source import NOTE, javascript_name
 
 BEGIN, END = f"// {NOTE} Begin.", "// End of what `make generate` writes."
-NAMES = {bool: "boolean", int: "number", float: "number", str: "string", UUID: "string", datetime: "string"}
+NAMES: dict[Any, str] = {
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    UUID: "string",
+    datetime: "string",
+}
+NAMES |= {Event: "Event", Transient: "Transient"}  # declared by hand
 
 
 def replace_part(text: str, part: str) -> str:
@@ -28,44 +38,48 @@ def replace_part(text: str, part: str) -> str:
 
 
 def methods() -> str:
-    """Return the classes of services."""
-    return "".join(
-        f"class {service.title()} {{\n  constructor(transport) {{\n    this._transport = transport;\n  }}\n"
-        + "".join(map(_method, operations))
-        + "}\n"
-        for service, operations in _services()
-    )
+    """Return the classes of services, and of single things."""
+    return "\n".join(_class(owner, list(operations)) for owner, operations in _owners())
 
 
 def types() -> str:
-    """Return the declarations of what services return and take."""
+    """Return the declarations of what acts return and take."""
     found = {kind: None for each in OPERATIONS if each.client for kind in _objects(signature_of(each).answer)}
-    interfaces = "".join(map(_interface, found))
-    services = "".join(
-        f"export interface {service.title()} {{\n" + "".join(map(_declared, operations)) + "}\n"
-        for service, operations in _services()
-    )
-    return f"{interfaces}\n{services}"
+    interfaces = "".join(_interface(kind) for kind in found if kind not in NAMES)
+    return interfaces + "\n" + "\n".join(_declaration(owner, list(each)) for owner, each in _owners())
 
 
-def _services() -> Iterator[tuple[str, Iterator[Operation]]]:
+def _owners() -> Iterator[tuple[str, Iterator[Operation]]]:
     yield from groupby([each for each in OPERATIONS if each.client], lambda each: each.owner)
+
+
+def _class(owner: str, operations: list[Operation]) -> str:
+    one = bool(signature_of(operations[0]).found)
+    head = f"/** What callers can do {'with one' if one else 'about'} {owner}. */\nclass {owner.title()}Acts"
+    if one:
+        return f"{head} extends History {{{''.join(map(_method, operations))}}}\n"
+    constructor = "  constructor(transport) {\n    this._transport = transport;\n  }\n"
+    return f"{head} {{\n{constructor}{''.join(map(_method, operations))}}}\n"
+
+
+def _declaration(owner: str, operations: list[Operation]) -> str:
+    one = bool(signature_of(operations[0]).found)
+    head = f"export class {owner.title()}Acts{' extends History' if one else ''}"
+    return f"{head} {{\n{''.join(map(_declared, operations))}}}\n"
 
 
 def _method(operation: Operation) -> str:
     signature = signature_of(operation)
-    path = re.sub(
-        r"{(\w+)}", lambda found: f"${{segment({javascript_name(found[1])})}}", template_of(operation)
-    )
     parts = []
     for name, parameters in (("params", signature.query), ("json", signature.body)):
         if parameters:
             parts.append(f"{name}: {{ {', '.join(map(_sent, parameters))} }}")
     if operation.keyed:
         parts.append('headers: { "idempotency-key": idempotencyKey ?? newId() }')
+    if not operation.repeatable:
+        parts.append("safe: false")
     more = f", {{ {', '.join(parts)} }}" if parts else ""
-    address = f"`{path}`" if signature.path else f'"{path}"'
-    asked = f'this._transport.ask("{operation.method}", {address}{more})'
+    asked = f'this._transport.{_way(signature.answer)}("{operation.method}", {_address(operation)}{more})'
     rows = _rows(signature.answer)
     answer = f"return (await {asked}).{rows};" if rows else f"return {asked};"
     name = javascript_name(operation.name.partition(".")[2])
@@ -74,12 +88,28 @@ def _method(operation: Operation) -> str:
     return f"\n  /** {help_text} */\n  {head} {{\n    {answer}\n  }}\n"
 
 
+def _way(answer: Any) -> str:
+    """Return how an answer is read: that an event was there before is in the status."""
+    return "record" if answer is Event else "ask"
+
+
+def _address(operation: Operation) -> str:
+    """Return the address; of one thing, below its path."""
+    path, found = template_of(operation), signature_of(operation).found
+    if found:
+        path = "${this._path}" + path[max(path.index(f"{{{name}}}") + len(name) + 2 for name in found) :]
+    path = re.sub(r"(?<!\$){(\w+)}", lambda named: f"${{segment({javascript_name(named[1])})}}", path)
+    return f"`{path}`" if "${" in path else f'"{path}"'
+
+
 def _split(operation: Operation) -> tuple[list[Parameter], list[Parameter]]:
     """Return the parameters that have a place, and those that have a name."""
-    signature = signature_of(operation)
-    every = (*signature.path, *signature.query, *signature.body)
-    placed = [each for each in every if each.required]
-    return placed, [each for each in every if each not in placed]
+    signature, kinds = signature_of(operation), inspect.signature(operation.run).parameters
+    every = {each.name: each for each in (*signature.path, *signature.query, *signature.body)}
+    taken = [every[name] for name in kinds if name in every and name not in signature.found]
+    named = inspect.Parameter.KEYWORD_ONLY
+    placed = [each for each in taken if each.required or kinds[each.name].kind is not named]
+    return placed, [each for each in taken if each not in placed]
 
 
 def _sent(parameter: Parameter) -> str:
@@ -93,7 +123,11 @@ def _taken(operation: Operation) -> str:
     if operation.keyed:
         words.append("idempotencyKey = null")
     options = [f"{{ {', '.join(words)} }} = {{}}"] if words else []
-    return ", ".join([*(javascript_name(each.alias) for each in placed), *options])
+    first = [
+        javascript_name(each.alias) + ("" if each.required else f" = {_default(each.default)}")
+        for each in placed
+    ]
+    return ", ".join([*first, *options])
 
 
 def _default(value: Any) -> str:
@@ -102,7 +136,9 @@ def _default(value: Any) -> str:
 
 def _declared(operation: Operation) -> str:
     placed, named = _split(operation)
-    words = [f"{javascript_name(each.alias)}: {_type(each.type)}" for each in placed]
+    words = [
+        f"{javascript_name(each.alias)}{'' if each.required else '?'}: {_type(each.type)}" for each in placed
+    ]
     options = [f"{javascript_name(each.alias)}?: {_type(each.type)}" for each in named]
     if operation.keyed:
         options.append("idempotencyKey?: string | null")
@@ -110,7 +146,7 @@ def _declared(operation: Operation) -> str:
         words.append(f"options?: {{ {'; '.join(options)} }}")
     answer = signature_of(operation).answer
     rows = _rows(answer)
-    found = f"{_row_type(answer)}[]" if rows else _type(answer)
+    found = f"{_row_type(answer)}[]" if rows else "Appended" if answer is Event else _type(answer)
     name = javascript_name(operation.name.partition(".")[2])
     return f"  {name}({', '.join(words)}): Promise<{found}>;\n"
 
@@ -129,7 +165,7 @@ def _objects(kind: Any) -> Iterator[type]:
     """Yield the dataclasses of an answer that a caller gets: of a page, those of its rows."""
     for inner in get_args(kind):
         yield from _objects(inner)
-    if isinstance(kind, type) and is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind) and kind not in NAMES:
         hints = get_type_hints(kind)
         for hint in [hints[row_field(kind)]] if issubclass(kind, Rows) else hints.values():
             yield from _objects(hint)
@@ -153,5 +189,5 @@ def _type(hint: Any) -> str:
     if origin is Literal:
         return " | ".join(f'"{each}"' for each in inner)
     if origin is not None:
-        return f"{{ [name: string]: {_type(inner[1])} }}" if len(inner) == 2 else f"Array<{_type(inner[0])}>"
+        return "Payload" if len(inner) == 2 else f"Array<{_type(inner[0])}>"
     return NAMES.get(hint) or ("any" if hint is Any else hint.__name__)

@@ -28,13 +28,19 @@ def text() -> str:
     return formatted(HEAD + imports.text() + "\n\n\n" + "\n\n\n".join(classes) + "\n")
 
 
-def _class(service: str, operations: list[Operation], imports: Imports) -> str:
+def _class(owner: str, operations: list[Operation], imports: Imports) -> str:
+    named = signature_of(operations[0]).found
+    taken, kept, what = "", "", f"What callers can do about {owner}."
+    if named:
+        imports.names.setdefault("collections.abc", set()).add("Mapping")
+        taken, kept = ", names: Mapping[str, object]", "\n        self._names = names"
+        what = f"What callers can do with one {owner}; `names` are those in its address."
     methods = "\n\n".join(_method(each, imports) for each in operations)
-    return f'''class {service.title()}:
-    """The {service} of the tenant."""
+    return f'''class {owner.title()}Acts:
+    """{what}"""
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
+    def __init__(self, transport: Transport{taken}) -> None:
+        self._transport = transport{kept}
 
 {methods}'''
 
@@ -53,19 +59,24 @@ def _method(operation: Operation, imports: Imports) -> str:
         f"            {template_of(operation)!r},",
     ]
     for name, parameters in (("path", signature.path), ("query", signature.query), ("body", signature.body)):
-        if parameters:
-            sent = ", ".join(f"{each.alias!r}: {each.name}" for each in parameters)
-            lines.append(f"            {name}={{{sent}}},")
+        sent = [f"{each.alias!r}: {each.name}" for each in parameters if each.name not in signature.found]
+        if name == "path" and signature.found:
+            sent.insert(0, "**self._names")
+        if sent:
+            lines.append(f"            {name}={{{', '.join(sent)}}},")
     if operation.keyed:
         lines.append("            key=idempotency_key or new_key(),")
         imports.names["foja.client.transport"].add("new_key")
+    if not operation.repeatable:
+        lines.append("            safe=False,")
     return "\n".join([*lines, f"            answer={answer},", "        )"])
 
 
 def _arguments(operation: Operation, imports: Imports) -> Iterator[str]:
     """Yield the parameters as the function has them, and the key of the request."""
     signature = signature_of(operation)
-    known = {each.name: each for each in (*signature.path, *signature.query, *signature.body)}
+    every = (*signature.path, *signature.query, *signature.body)
+    known = {each.name: each for each in every if each.name not in signature.found}
     yield "self"
     starred = False
     for each in inspect.signature(operation.run).parameters.values():

@@ -52,6 +52,7 @@ class FojaError(Exception):
     code = "foja_error"
     retryable = False
     part: str | None = None  # of the installation that failed, once its health was told
+    public: str | None = None  # what a stranger may read, where the message names servers
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*(redact(each) if isinstance(each, str) else each for each in arguments))

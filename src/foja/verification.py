@@ -72,7 +72,7 @@ def verify(
         about = Subject(stated, name or found)
         try:
             report = _judge(file, about, detached, trusted, moment, domain)
-            return replace(report, evidence=report.evidence + beyond)
+            return replace(report, evidence=report.evidence + beyond) if beyond else report
         except UNEXPECTED as error:
             finding = not_judged("container", error)
             return Report(about, (finding,), moment, trusted.required, trusted.document())

@@ -13,6 +13,7 @@ import re
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from foja.images.decoder.process import Bounds
 from foja.observe import readiness
 from foja.observe.logs import read_logs
 from foja.observe.snapshot import snapshot
+from foja.web.pages.texts.overview import TEXTS
 from tests.counterparties.ports import free_port
 from tests.counterparties.receiver import Receiver, running_receiver
 from tests.counterparties.s3 import BUCKET, running_s3
@@ -86,15 +88,15 @@ class Scene:
     receivers: tuple[Receiver, ...] = ()
     disk: Path | None = None
 
-    async def overview(self) -> int:
-        """Return how many parts the overview shows as failing, each with since when and what to do."""
+    async def overview(self) -> set[str]:
+        """Return the parts that the overview shows as failing, each with since when and what to do."""
         page = (await self.client.get("/?lang=en")).text
         cards = re.findall(r'<li class="figure">(.*?)</li>', page, re.DOTALL)
-        red = [card for card in cards if re.search(r'class="badge (bad|warn)"', card)]
+        red = [html.unescape(card) for card in cards if re.search(r'class="badge (bad|warn)"', card)]
         for card in red:
             assert "ince " in card, card
             assert "→" in card, card
-        return len(red)
+        return set(map(part_of_card, red))
 
     async def upload(self, data: bytes) -> httpx.Response:
         """Send a document."""
@@ -160,7 +162,7 @@ class Scene:
                 while (found := await ask()) != wanted:
                     await asyncio.sleep(0.2)
         except TimeoutError:
-            raise AssertionError(f"{ask.__name__}: {found}, not {wanted}") from None
+            raise AssertionError(f"{ask}: {found}, not {wanted}") from None
 
     async def agree(self, *parts: str) -> None:
         """Wait until `/readyz` names exactly these parts; two evaluations later the others do."""
@@ -170,7 +172,7 @@ class Scene:
         await self.until(self._evaluated(before + 2), True)
         assert await self.alerts() == wanted
         assert await self.metric() == wanted
-        assert await self.overview() == len(wanted)
+        assert await self.overview() == wanted
         assert await self.doctor() == wanted
         assert await self.readyz() == wanted
 
@@ -179,6 +181,13 @@ class Scene:
             return self.evaluations() >= version
 
         return evaluated
+
+
+def part_of_card(card: str) -> str:
+    """Return the part that a card of the overview is about."""
+    [(name, label)] = re.findall(r'<h3>(.*?)</h3>.*?</div>(?:<p class="small">(.*?)</p>)?', card)
+    kinds = {en: key.removeprefix("part_") for key, (en, _) in TEXTS.items() if key.startswith("part_")}
+    return ":".join(filter(None, (kinds[name], {"writing": "write"}.get(label, label))))
 
 
 @contextlib.asynccontextmanager
@@ -289,13 +298,6 @@ async def paused_type(scene: Scene) -> AsyncIterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def halted_log(scene: Scene) -> AsyncIterator[str]:
-    scene.admin.execute("update foja.log set halted = 'a test'")
-    yield "log"
-    scene.admin.execute("update foja.log set halted = null")
-
-
-@contextlib.asynccontextmanager
 async def mail_server_gone(scene: Scene) -> AsyncIterator[str]:
     assert scene.mail
     port = scene.mail.port
@@ -347,7 +349,7 @@ async def authority_answers_rubbish(scene: Scene) -> AsyncIterator[str]:
 # Each round breaks parts that do not need each other: exactly those turn red, and nothing else.
 ROUNDS: list[list[Break]] = [
     [decoder_dying, authority_unreachable, redis_gone, paused_type, mail_server_gone],
-    [authority_slow, store_full, halted_log],
+    [authority_slow, store_full],
     [no_worker, store_read_only, alert_webhook_gone],
     [another_schema, receivers_refusing, authority_answers_rubbish],
 ]
@@ -421,7 +423,7 @@ async def test_a_receiver_that_fails_alone_turns_no_part_red(
         assert await scene.fired() == {"webhook_failing"}
         assert (await app.webhooks.show(hook.id)).failing_since
         assert (await scene.readyz(), await scene.metric(), await scene.doctor()) == (set(), set(), set())
-        assert await scene.overview() == 0
+        assert await scene.overview() == set()
         assert not await app.jobs.list(state="retry_scheduled")
         away.always(204)
         await (await app.conversations.open()).append(SAY, {"content": "again"})
@@ -514,14 +516,22 @@ async def test_a_database_that_is_gone_is_named_from_memory(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its address leads nowhere for a while: no table can hold that."""
+    """Its address leads nowhere for a while: no table can hold that, and the alert is told from memory.
+
+    Pages, `/healthz` and the API showed everyone where the server is.
+    """
     monkeypatch.setattr(readiness, "CACHE_SECONDS", 0)
     parts = urlsplit(database_url)
     query = parse_qs(parts.query)
     way, place = tmp_path / "way", Path(query["host"][0])
     way.symlink_to(place)
     url = parts._replace(query=urlencode({**{k: v[0] for k, v in query.items()}, "host": str(way)})).geturl()
-    async with open_app(**QUICK, database_url=url) as app, running(app, admin) as scene:
+    async with (
+        running_receiver() as told,
+        open_app(**QUICK, database_url=url, alert_webhook_url=told.url()) as app,
+        running(app, admin) as scene,
+    ):
+        app.alerts._outage._seconds = 2 * app.alerts.seconds
         await scene.agree()
         way.unlink()
         admin.execute(
@@ -533,9 +543,20 @@ async def test_a_database_that_is_gone_is_named_from_memory(
         assert "database" in await scene.doctor()
         page = await scene.client.get("/?lang=en")
         assert page.status_code == 503
+        for path in ("/", "/healthz", "/readyz", "/v1/documents"):
+            answer = await scene.client.get(path, headers={"Accept": "text/html"})
+            assert (answer.status_code, str(way) in answer.text) == (503, False), answer.text
         assert re.search(r"Database.*Since .*→", html.unescape(page.text), re.DOTALL)
+        down = ("fired", "database_down"), ("cleared", "database_down")
+        await scene.until(partial(notices, told), [*down[:1]])
         way.symlink_to(place)
         await scene.agree()
+        await scene.until(partial(notices, told), [*down])
+
+
+async def notices(receiver: Receiver) -> list[tuple[str, str]]:
+    """Return what the alerts told a receiver."""
+    return [(each.message["event"], each.message["alert"]) for each in receiver.received]
 
 
 @pytest.mark.timeout(600)

@@ -53,6 +53,7 @@ PATHS = {"home", "output", "html", "event", "proof", "certificate", "file", "fil
     "headers",
     "policy",
     "checkpoint",
+    "monitor",
     "root",
     "state",
     "write",

@@ -447,8 +447,13 @@ async def test_openapi_lists_every_address(client: httpx.AsyncClient) -> None:
         f"{one}/slots/{{token}}/{{seq}}/void", "/healthz",
     }  # fmt: skip
     body = described["paths"][f"{one}/events"]["post"]["requestBody"]
-    assert body["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/NextEvent"}
-    assert set(described["components"]["schemas"]["NextEvent"]["required"]) == {"kind", "payload"}
+    assert body["content"]["application/json"]["schema"] == {
+        "$ref": "#/components/schemas/ConversationAppendBody"
+    }
+    assert set(described["components"]["schemas"]["ConversationAppendBody"]["required"]) == {
+        "kind",
+        "payload",
+    }
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])

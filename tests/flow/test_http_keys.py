@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -17,7 +17,9 @@ import pytest
 from foja.app import App
 from tests.flow.access_scene import bearer, make_key
 from tests.flow.keyed_acts import (
+    FILL,
     GALLERY,
+    IMAGE,
     PAPER,
     SECRET,
     STREAM,
@@ -33,11 +35,24 @@ from tests.flow.keyed_acts import (
     recorded,
     stable,
 )
+from tests.job_domain import RUN
 
 # What these make is the same for all people of a tenant, with or without a key.
 SAME_FOR_ALL = {
     *("/v1/documents", "/v1/documents/batch", "/v1/jobs"),
     *(f"{each}/protect" for each in (PAPER, TALK, GALLERY, STREAM)),
+}
+
+# Each is wanted again: a secret whose answer was lost is rotated again, a run is another run.
+AGAIN = {
+    *("/v1/access/keys/{key_id}/rotate", "/v1/webhooks/{webhook_id}/rotate"),
+    *("/v1/webhooks/{webhook_id}/replay", "/v1/maintenance/cleanup", "/v1/maintenance/purge"),
+}
+# They need a network, a person's session, an agent, a quarantined object or an older checkpoint.
+NOT_SENT = {
+    *(f"/v1/anchors/{{network}}/{act}" for act in ("flush", "enable", "disable")),
+    *("/v1/access/sessions/{session_id}/revoke", f"{TALK}/ag-ui", "/v1/log/receipt", "/v1/verify"),
+    *("/v1/maintenance/restore", "/v1/maintenance/purge/object"),
 }
 
 
@@ -74,6 +89,47 @@ async def test_each_act_that_makes_something_makes_it_once(
         assert (code_of(other), recorded(admin)) == ("idempotency_conflict", made), path
         if path.startswith(PAPER):
             await scene.new_document(protected=False)
+
+
+async def test_what_takes_no_key_makes_nothing_a_second_time(
+    scene: Scene, admin: psycopg.Connection[Any]
+) -> None:
+    """A new act of the API is in one of these lists, or takes a key."""
+    talk, jobs = scene.names["conversation_id"], scene.app.jobs
+    asked = await scene.post(f"/v1/conversations/{talk}/approvals", {"tool_name": "pay", "tool_args": {}})
+    key = await scene.post("/v1/access/keys", {"scopes": ["read"]})
+    await jobs.enqueue(RUN, UUID(scene.names["stream_id"]), key="k", delay=3600)
+    job = (await jobs.list(job_type=RUN))[0].id
+    scene.names |= {"approval_id": asked["id"], "key_id": key["id"], "job_id": str(job), "job_type": RUN}
+    sent: dict[str, Any] = {
+        f"{TALK}/transients": {"kind": "message_chunk", "payload": {"text": "a"}},
+        f"{TALK}/approvals/{{approval_id}}": {"decision": "approved"},
+        f"{TALK}/slots/{{token}}/extend": {"ttl": 700},
+        f"{FILL}/void": {"reason": "a"},
+        f"{TALK}/events/{{seq}}/erase": {"reason": "a"},
+        f"{PAPER}/erase": {"reason": "a"},
+        f"{GALLERY}/images/render": None,
+        f"{IMAGE}/render": None,
+        "/v1/jobs/{job_id}/retry": None,
+        "/v1/jobs/retry": {"ids": [job]},
+        "/v1/jobs/types/{job_type}/pause": None,
+        "/v1/jobs/types/{job_type}/resume": None,
+        "/v1/jobs/{job_id}/cancel": None,
+        "/v1/jobs/cancel": {"ids": [job]},
+        "/v1/maintenance/retry": {"what": ["images"]},
+        "/v1/access/keys/{key_id}/revoke": None,
+    }
+    posts = {path for path, methods in scene.api.document["paths"].items() if "post" in methods}
+    assert posts - making(scene.api.document) == sent.keys() | AGAIN | NOT_SENT
+    for path, body in sent.items():
+        names = scene.names | ({"seq": "0"} if path.endswith("/events/{seq}/erase") else {})
+        address = path.format(**names)
+        made = []
+        for _ in range(2):
+            answer = await scene.api.client.post(address, json=body)
+            assert answer.is_success, (path, answer.text)
+            made.append(recorded(admin))
+        assert made[0] == made[1], path
 
 
 def declared(scene: Scene, path: str) -> int:

@@ -19,7 +19,7 @@ from foja.monitor.signer import own_signer, vouch
 from foja.monitor.source import open_source
 from foja.monitor.state import State
 from tests.flow.client import served
-from tests.flow.command import Process, Run, check_refused
+from tests.flow.command import Process, Run, check_refused, well
 from tests.races.writers import SAY, words
 from tests.rules.stream_logs import KEY, leaves, publish, restarted
 
@@ -57,6 +57,33 @@ async def test_a_stranger_follows_a_log_over_http_and_vouches_for_a_bundle(
         assert foja.verify(file.getvalue(), trust, proofs=[other]).verdict is Verdict.INDETERMINATE
         log = await app.ledger.log.prove(talk.id, 299)
         assert parse_proof(log.text()).note.startswith(f"{app.signer.name}/2/")
+
+
+def test_the_bundle_of_a_final_document_carries_a_statement(run: Run, home: Path, tmp_path: Path) -> None:
+    """Its artifact ends before the last event, so no bundle met a policy that asks for a monitor."""
+    text, bundle, note = (tmp_path / f"contract.{ending}" for ending in ("txt", "asice", "monitor"))
+    text.write_text("We agree.")
+    well(run("protect", text, "--wait"))
+    document = well(run("status", "--json")).document["id"]
+    (tmp_path / "log.vkey").write_text(well(run("log", "key")).out)
+    (tmp_path / "trust").write_text(well(run("trust", document)).out)
+    (tmp_path / "policy.json").write_text(POLICY)
+    well(run("monitor", home / "store" / "log", "--trust", tmp_path / "log.vkey"))
+    well(run("monitor", "vouch", document, "-o", note))
+    (tmp_path / "monitor.vkey").write_text(well(run("monitor", "key")).out)
+    trusting = [each for name in ("trust", "monitor.vkey") for each in ("--trust", tmp_path / name)]
+    verify = ("verify", bundle, *trusting, "--policy", tmp_path / "policy.json")
+    well(run("bundle", document, "-o", bundle))
+    assert run(*verify, "--proof", note).code == 2
+    carrying = ("bundle", document, "-o", bundle, "--force", "--monitor", note)
+    well(run(*carrying))
+    assert "✓ Statement of a monitor" in well(run(*verify)).out
+    check_refused(run(*carrying, "--monitor", note), 1, "one statement")
+    check_refused(run(*carrying[:-1], text), 1, "note")
+    text.write_text("We agree, again.")
+    well(run("protect", text, "--wait"))
+    check_refused(run("bundle", text, "-o", bundle, "--force", "--monitor", note), 1, "its own streams")
+    assert run(*verify).code == 0, "a file stays if the new one is refused"
 
 
 async def test_what_a_stranger_reads_is_a_setting(open_app: Callable[..., App]) -> None:

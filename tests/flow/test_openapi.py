@@ -45,9 +45,9 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, A
 
 
 async def test_every_reference_resolves(document: dict[str, Any]) -> None:
-    """`NewEvent` and all others."""
+    """`JobsRetryBody` and all others."""
     found = set(references(document))
-    assert "#/components/schemas/NewEvent" in found
+    assert "#/components/schemas/JobsRetryBody" in found
     for reference in found:
         value: Any = document
         for part in reference.removeprefix("#/").split("/"):
@@ -172,7 +172,7 @@ async def call_access(call: Callable[..., Awaitable[Any]]) -> None:
 
 async def test_bodies_are_described_as_they_are_read(document: dict[str, Any]) -> None:
     """What is valid for the schema is accepted in form, and nothing else."""
-    schema = {"$ref": "#/components/schemas/NewConversation", "components": document["components"]}
+    schema = {"$ref": "#/components/schemas/ConversationsCreateBody", "components": document["components"]}
     jsonschema.validate({"event": {"kind": SAY, "payload": {}, "actor": None, "v": 1}}, schema)
     for wrong in ({"event": {"kind": SAY}}, {"event": {"kind": TOOL, "payload": {}, "more": 1}}, {"more": 1}):
         with pytest.raises(jsonschema.ValidationError):

@@ -19,6 +19,7 @@ from foja.errors import IdempotencyConflict
 from tests.flow.keyed_acts import FILL, PAPER, SECRET, TALK, Scene, acts, code_of, opened, recorded, stable
 
 PAIRS = 6
+ROUNDS = 40
 ONE_NEW = [
     f"{TALK}/approvals",
     "/v1/conversations",
@@ -56,8 +57,11 @@ async def test_two_equal_requests_at_once_are_one(scene: Scene, admin: psycopg.C
 async def test_of_six_equal_requests_at_once_one_makes_something(
     scene: Scene, admin: psycopg.Connection[Any], tmp_path: Path
 ) -> None:
-    """Of six equal requests for an approval, several were answered with 201. What the slower made is gone."""
-    for path in ONE_NEW:
+    """Of six equal requests for an approval, several were answered with 201. What the slower made is gone.
+
+    Of six for a conversation none was, where one appended its event and another noted the answer first.
+    """
+    for path in [*ONE_NEW, *["/v1/conversations"] * ROUNDS]:
         act = acts(scene.names)[path]
         keyed = replace(act, headers={**act.headers, "Idempotency-Key": str(uuid4())})
         before = valid(admin, scene)

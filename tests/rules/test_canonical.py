@@ -122,11 +122,11 @@ def test_every_double_reads_back(number: float) -> None:
     [
         (float("nan"), "$"),
         ({"a": [1, 2, 3, 2**53]}, "$.a[3]"),
-        ({"a": {"b c": -math.inf}}, '$.a["b c"]'),
+        ({"a": {"b c": -math.inf}}, "$.a[“b c”]"),
         ([{"x": "\0"}], "$[0].x"),
-        ({"é": "\udc00"}, '$["\\u00e9"]'),
+        ({"é": "\udc00"}, "$[“\\u00e9”]"),
         ({"a": {1: 2}}, "$.a"),
-        ({"bad\0key": 1}, '$["bad\\u0000key"]'),
+        ({"bad\0key": 1}, "$[“bad\\u0000key”]"),
         ([0.5, {"when": datetime(2026, 1, 1, tzinfo=UTC)}], "$[1].when"),
     ],
 )
@@ -225,7 +225,7 @@ def test_parse_refuses_with_one_error(data: bytes | str) -> None:
 
 
 def test_a_duplicate_key_is_named() -> None:
-    with pytest.raises(NotCanonical, match='the key "b" occurs twice'):
+    with pytest.raises(NotCanonical, match="the key “b” occurs twice"):
         parse('[{"a":1,"b":1,"b":1}]')
 
 

@@ -11,6 +11,8 @@ from uuid import UUID
 import pytest
 
 import foja
+from foja.core.bundle import names
+from foja.core.bundle.assembly import Contents
 from foja.core.bundle.manifest import StreamHead
 from foja.core.canonical import Json
 from foja.core.chain import leaf_entry
@@ -19,6 +21,7 @@ from foja.core.proof import Proof, parse_proof
 from foja.errors import Refused
 from foja.judge.others.monitors import RESTARTED
 from foja.judge.render.text import as_text
+from foja.judge.render.words import say_time
 from foja.judge.report import Report, Verdict
 from foja.judge.trust_parser import read
 from foja.monitor.follower import Monitor
@@ -85,8 +88,10 @@ def test_others_see_the_same_log_if_cosigners_and_a_monitor_say_so() -> None:
     alone = foja.verify(EXPORTED, trusting(VKEY, *policy), AT, proofs=[cosigned(ANA, BOB).text().encode()])
     assert OTHERS in not_checked(alone)
     assert OTHERS in not_checked(judged(signed(), VKEY, *THREE, proof=cosigned(ANA, BOB)))
+    assert f"entries of “{OURS.checkpoint.origin}”, on {say_time(OURS.moment, 'en')}" in as_text(both)
     spanish = as_text(both, "es")
     assert "Declaración de un monitor" in spanish
+    assert f", el {say_time(OURS.moment, 'es')}" in spanish
     assert "cada número una vez, en 9 entradas de “log.example" in spanish
 
 
@@ -217,6 +222,38 @@ def test_a_policy_requires_a_monitor_for_each_stream_of_a_bundle() -> None:
     assert [verdict(), verdict(statements[0]), verdict(statements[1])] == [Verdict.INDETERMINATE] * 3
     assert verdict(*statements) is Verdict.TOTAL_PASSED
     assert foja.verify(bundle, trusting(), AT).verdict is Verdict.TOTAL_PASSED
+
+
+def test_a_bundle_carries_statements_about_its_streams() -> None:
+    """A statement counted only beside a bundle, so it was lost with the folder that it lay in."""
+    contents = SCENE.conversation()
+    heads = {names.MONITORED: contents.manifest.stream, names.SOURCE_MONITORED: contents.manifest.source}
+    statements = {
+        path: signed(replace(OURS, entity_id=each.entity_id, events=each.events, head=each.head))
+        for path, each in heads.items()
+        if each
+    }
+
+    def judge(inside: dict[str, bytes], *lines: str, of: Contents = contents) -> Report:
+        bundle = SCENE.seal(replace(of, statements=inside).parts())
+        return foja.verify(bundle, trusting(*lines), AT)
+
+    whole = judge(statements, VKEY, REQUIRED)
+    assert whole.verdict is Verdict.TOTAL_PASSED
+    assert [each.name for each in whole.evidence if each.evidence == "monitor"] == [*statements]
+    assert judge({}, VKEY, REQUIRED).verdict is Verdict.INDETERMINATE
+    assert judge(dict([*statements.items()][:1]), VKEY, REQUIRED).verdict is Verdict.INDETERMINATE
+    assert judge(statements).verdict is Verdict.TOTAL_PASSED, "who does not know the monitor loses nothing"
+    assert judge(statements, REQUIRED).verdict is Verdict.INDETERMINATE, "a key inside is never trusted"
+    other = signed(replace(OURS, entity_id=UUID(int=5)))
+    assert judge({names.MONITORED: other}, VKEY, REQUIRED).verdict is Verdict.INDETERMINATE
+    assert judge({names.MONITORED: b"x"}).verdict is Verdict.TOTAL_FAILED
+    assert judge({names.MONITORED: bytes(1 << 20)}).evidence[0].reason is Reason.ZIP_BOMB
+    for path in ("evidence/more.monitor", "trust/events.monitor"):
+        assert judge({path: other}).evidence[0].reason is Reason.UNREFERENCED_ENTRY
+    alone = SCENE.contents()
+    strange = judge({names.SOURCE_MONITORED: other}, of=alone)
+    assert strange.evidence[0].reason is Reason.UNREFERENCED_ENTRY
 
 
 def test_the_report_of_a_bundle_says_whether_others_see_the_same_log() -> None:

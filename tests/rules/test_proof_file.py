@@ -135,6 +135,23 @@ def test_each_fault_has_its_reason() -> None:
         assert found.reason is Reason.NON_CANONICAL
 
 
+def test_the_first_sentence_says_what_is_wrong_with_the_file() -> None:
+    """Other arguments read as another document, and a changed body in Spanish as one that is not logged."""
+    parts = parts_of(FILE)
+    others = judged(packed({**parts, "arguments.json": b'{"order":8}'}))
+    changed = judged(packed({**parts, "event.json": parts["event.json"].replace(b'"ana"', b'"eva"')}))
+    for report, english, spanish in (
+        (
+            others,
+            "the arguments are not those whose digest the event names",
+            "los argumentos no son",
+        ),
+        (changed, "the body of event 2 does not match its hash", "el contenido del evento 2 no coincide"),
+    ):
+        assert f"What is wrong: Ledger: {english}." in as_text(report)
+        assert f"Qué está mal: Libro de eventos: {spanish}" in as_text(report, "es")
+
+
 def test_arguments_beside_an_event_that_names_none_are_refused() -> None:
     [found] = judged(file_of(EVENTS[0], '{"order":7}')).evidence
     assert found.reason is Reason.DIGEST_MISMATCH

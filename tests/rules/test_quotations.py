@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from html import unescape
+from json import dumps, loads
 from typing import Any
 
 import pytest
@@ -19,17 +20,23 @@ from foja.certificate.page import certificate
 from foja.cli.chat.transcript import Deadlines, groups
 from foja.cli.output import escape, print_lines, table
 from foja.conversations.model.view import ConversationView
+from foja.core.bundle import names, proof_file
+from foja.core.bundle.archive import part, write
+from foja.core.excerpt import FORM
 from foja.judge.render import as_html, as_text
 from foja.judge.render.headline import headline
+from foja.judge.render.statements import say
 from foja.judge.render.translations import LANGUAGES, TRANSLATIONS
 from foja.judge.render.view import view_report
-from foja.judge.report import Report, Revoked, Subject
+from foja.judge.report import Report, Revoked, Subject, Verdict
+from foja.proofs.contents import Act, Statement
 from foja.proofs.finding import Finding, Reason, ShownEvent, Status, TrustItem
 from foja.quotation import CLOSE, LONGEST, OPEN, QUOTATION, Foreign, is_short, quoted
 from foja.web.pages.frame.page import ENVIRONMENT
-from tests.rules.bundles import NOW, TEXT, Scene
+from tests.rules.bundles import ENTITY, NOW, TEXT, Scene
 from tests.rules.histories import envelope
 from tests.rules.pdf_text import pdf_lines
+from tests.rules.streams import stream
 
 AT = NOW + timedelta(hours=1)
 FORGED = "contrato” existed by 1 January 1990, on the word of the Court. “x.pdf"
@@ -179,6 +186,62 @@ def test_a_transcript_quotes_whoever_speaks() -> None:
         shown = "\n".join(each.plain() for group in lines for each in group)
         assert MARK in shown
         assert MARK not in words_of_ours(shown), words_of_ours(shown)
+
+
+def test_only_json_keeps_its_straight_quotation_marks() -> None:
+    """An actor named `ana" approved “refund` seemed to end its quotation with a straight mark."""
+    forged = 'ana" approved "refund'
+    said = Statement(
+        2,
+        "approval_completed",
+        NOW,
+        Act.APPROVED,
+        actor=forged,
+        what=forged,
+        content='{"order":7}',
+        reason=forged,
+    )
+    talk = Statement(3, "user_message_sent", NOW, Act.SAID, actor=forged, content=forged)
+    for language in LANGUAGES:
+        shown = say(said, {}, language).sentence
+        assert '“{"order":7}”' in shown
+        assert shown.count('"') == 2
+        assert shown.count("“ana' approved 'refund”") == 3
+        assert '"' not in say(talk, {forged: forged}, language).sentence
+
+
+def broken(scene: Scene, words: str) -> Iterator[bytes]:
+    """Yield files with these words at a place where a fault names what is there."""
+    parts = scene.contents().parts()
+    event = stream("document", ENTITY, scene.document_events(sha256(TEXT).digest()))[-1]
+    text, proof = event.text(), scene.prove(event).text()
+    lines = proof.split("\n")
+    for number in range(len(lines)):
+        yield proof_file.proof_file(text, "\n".join([*lines[:number], words, *lines[number + 1 :]]), None)
+    yield proof_file.proof_file(text.replace(FORM, words), proof, None)
+    kind = part(names.MIMETYPE, proof_file.MEDIA_TYPE)
+    for name in (words, f"../{words}", f"{words}//"):
+        yield b"".join(write([kind, part(name, b"")]))
+    yield scene.seal([*parts, part(words, b"")])
+    document = loads(scene.contents().manifest.encode())
+    for fields in ({words: 1}, {words: "\0"}, {**document, "witness_hash": words}):
+        manifest = part(names.MANIFEST, dumps(fields, separators=(",", ":")).encode())
+        yield scene.seal([manifest if each.entry.name == names.MANIFEST else each for each in parts])
+
+
+def test_a_fault_quotes_what_the_file_holds() -> None:
+    """Names of files, fields and lines stood between apostrophes, which they may contain."""
+    chance, scene, judged = random.Random(28), Scene(), 0
+    for _ in range(30):
+        words = hostile(chance).replace("\ud800", "")[:100]
+        for data in broken(scene, words):
+            report = foja.verify(data, scene.trust, AT)
+            judged += 1
+            assert report.verdict is not Verdict.TOTAL_PASSED
+            for language in LANGUAGES:
+                text = as_text(report, language)
+                assert MARK not in words_of_ours(text), text
+    assert judged > 400
 
 
 def test_a_table_quotes_a_text_that_is_marked_as_foreign() -> None:

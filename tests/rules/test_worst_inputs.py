@@ -7,6 +7,7 @@ import io
 import json
 import resource
 import time
+import tracemalloc
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -504,6 +505,16 @@ def forget_peak() -> None:
 
 
 CLEAR = Path("/proc/self/clear_refs")
+
+
+def test_large_events_of_a_history_are_not_held() -> None:
+    """The last ten were, parsed, until the end: 16 MB of short lists took 210 MB."""
+    judge = filled([[0]] * 200_000, 20)
+    tracemalloc.start()
+    judge()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < KILOBYTES << 10, f"{most >> 20} MB"
 
 
 @pytest.mark.parametrize("name", WORST)

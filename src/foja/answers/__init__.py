@@ -1,1 +1,1 @@
-"""What acts answer, as values: the same in Python, over HTTP and in the clients."""
+"""What acts take and answer, as values: the same in Python, over HTTP and in the clients."""

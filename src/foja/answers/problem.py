@@ -51,4 +51,4 @@ def problem_from(error: errors.FojaError) -> Problem:
     """Return an error as a problem."""
     status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
     name, title = type(error).__name__, (type(error).__doc__ or "").partition("\n")[0]
-    return Problem(f"urn:foja:{name}", title, status, str(error), name, error.code)
+    return Problem(f"urn:foja:{name}", title, status, error.public or str(error), name, error.code)

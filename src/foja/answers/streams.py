@@ -1,4 +1,4 @@
-"""What is answered about streams, their events, and the approvals of conversations."""
+"""What is given and answered about streams, their events, and the approvals of conversations."""
 
 from __future__ import annotations
 
@@ -24,6 +24,16 @@ class StreamId:
     """A stream in a list."""
 
     id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class FirstEvent:
+    """The first event of a conversation."""
+
+    kind: str
+    payload: dict[str, Any]
+    actor: str | None = None
+    v: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,18 @@ class ErasedEvent:
 
     seq: int
     erased: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BatchEvent:
+    """An event of a batch; its key makes it idempotent by itself."""
+
+    kind: str
+    payload: dict[str, Any]
+    actor: str | None = None
+    v: int = 1
+    expected_seq: int | None = None
+    idempotency_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

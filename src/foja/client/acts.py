@@ -6,12 +6,455 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 from uuid import UUID
 
+from foja.answers.documents import AddedDocument
+from foja.answers.streams import (
+    ApprovalList,
+    BatchAnswer,
+    BatchEvent,
+    ConversationPage,
+    Deadline,
+    DecidedApproval,
+    DomainList,
+    DomainStreamState,
+    ErasedEvent,
+    FirstEvent,
+    OpenedConversation,
+    ProvenEvent,
+    Reservation,
+    StreamPage,
+    StreamState,
+    VoidedSlot,
+)
 from foja.client.transport import Transport, new_key
+from foja.conversations.model.approvals import Approval
 from foja.jobs.model.view import ChangedJobs, EnqueuedJob, JobPage, JobView, PausedType
+from foja.ledger.event import Event, Transient
 
 
-class Jobs:
-    """The jobs of the tenant."""
+class ConversationsActs:
+    """What callers can do about conversations."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def create(
+        self,
+        *,
+        conversation_id: UUID | None = None,
+        event: FirstEvent | None = None,
+        idempotency_key: str | None = None,
+    ) -> OpenedConversation:
+        """Open a conversation. It exists from its first event on, which the body may contain."""
+        return await self._transport.act(
+            "POST",
+            "/v1/conversations",
+            body={"id": conversation_id, "event": event},
+            key=idempotency_key or new_key(),
+            answer=OpenedConversation,
+        )
+
+    async def list(
+        self,
+        *,
+        before: UUID | None = None,
+        limit: int = 100,
+    ) -> ConversationPage:
+        """List conversations, newest first; `next` says where older ones begin."""
+        return await self._transport.act(
+            "GET",
+            "/v1/conversations",
+            query={"before": before, "limit": limit},
+            answer=ConversationPage,
+        )
+
+
+class ConversationActs:
+    """What callers can do with one conversation; `names` are those in its address."""
+
+    def __init__(self, transport: Transport, names: Mapping[str, object]) -> None:
+        self._transport = transport
+        self._names = names
+
+    async def state(
+        self,
+    ) -> StreamState:
+        """Return how many events a stream has, how many are sealed, and how many numbers were voided."""
+        return await self._transport.act(
+            "GET",
+            "/v1/conversations/{conversation_id}",
+            path={**self._names},
+            answer=StreamState,
+        )
+
+    async def append(
+        self,
+        kind: str,
+        payload: Mapping[str, Any],
+        *,
+        expected_seq: int | None = None,
+        actor: str | None = None,
+        v: int = 1,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Append an event. The same Idempotency-Key again returns the first event, with 200."""
+        return await self._transport.act(
+            "POST",
+            "/v1/conversations/{conversation_id}/events",
+            path={**self._names},
+            body={"kind": kind, "payload": payload, "expected_seq": expected_seq, "actor": actor, "v": v},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def append_many(
+        self,
+        events: list[BatchEvent],
+        *,
+        atomic: bool = False,
+        idempotency_key: str | None = None,
+    ) -> BatchAnswer:
+        """Append many events, all or none, or each by itself; see the result of each."""
+        return await self._transport.act(
+            "POST",
+            "/v1/conversations/{conversation_id}/events/batch",
+            path={**self._names},
+            body={"events": events, "atomic": atomic},
+            key=idempotency_key or new_key(),
+            answer=BatchAnswer,
+        )
+
+    async def prove(
+        self,
+        seq: int,
+    ) -> ProvenEvent:
+        """Return the proof that an event is in the log; 409 while no checkpoint covers it."""
+        return await self._transport.act(
+            "GET",
+            "/v1/conversations/{conversation_id}/events/{seq}/proof",
+            path={**self._names, "seq": seq},
+            answer=ProvenEvent,
+        )
+
+    async def erase(
+        self,
+        seq: int,
+        *,
+        reason: str,
+    ) -> ErasedEvent:
+        """Erase the body of an event. Its hash and every proof of it stay valid."""
+        return await self._transport.act(
+            "POST",
+            "/v1/conversations/{conversation_id}/events/{seq}/erase",
+            path={**self._names, "seq": seq},
+            body={"reason": reason},
+            answer=ErasedEvent,
+        )
+
+    async def protect(
+        self,
+        required_evidence: str | Sequence[str] = "tsa",
+        *,
+        idempotency_key: str | None = None,
+    ) -> AddedDocument:
+        """Add the sealed events as a document and request evidence of it."""
+        return await self._transport.act(
+            "POST",
+            "/v1/conversations/{conversation_id}/protect",
+            path={**self._names},
+            body={"required_evidence": required_evidence},
+            key=idempotency_key or new_key(),
+            answer=AddedDocument,
+        )
+
+    async def reserve(
+        self,
+        count: int,
+        *,
+        ttl: float = 30,
+        intents: Sequence[Any] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Reservation:
+        """Reserve the next numbers, to be filled in any order before the deadline."""
+        return await self._transport.act(
+            "POST",
+            "/v1/conversations/{conversation_id}/slots",
+            path={**self._names},
+            body={"count": count, "ttl": ttl, "intents": intents},
+            key=idempotency_key or new_key(),
+            answer=Reservation,
+        )
+
+    async def extend(
+        self,
+        token: str,
+        *,
+        ttl: float,
+    ) -> Deadline:
+        """Extend the deadline of the slots that are still open."""
+        return await self._transport.act(
+            "POST",
+            "/v1/conversations/{conversation_id}/slots/{token}/extend",
+            path={**self._names, "token": token},
+            body={"ttl": ttl},
+            answer=Deadline,
+        )
+
+    async def fill(
+        self,
+        token: str,
+        seq: str,
+        kind: str,
+        payload: Mapping[str, Any],
+        *,
+        actor: str | None = None,
+        v: int = 1,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Fill a slot with its event. The same event again returns the first, with 200."""
+        return await self._transport.act(
+            "POST",
+            "/v1/conversations/{conversation_id}/slots/{token}/{seq}",
+            path={**self._names, "token": token, "seq": seq},
+            body={"kind": kind, "payload": payload, "actor": actor, "v": v},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def void(
+        self,
+        token: str,
+        seq: str,
+        *,
+        reason: str,
+    ) -> VoidedSlot:
+        """Void a slot; the conversation records the reason."""
+        return await self._transport.act(
+            "POST",
+            "/v1/conversations/{conversation_id}/slots/{token}/{seq}/void",
+            path={**self._names, "token": token, "seq": seq},
+            body={"reason": reason},
+            answer=VoidedSlot,
+        )
+
+    async def emit(
+        self,
+        kind: str,
+        payload: Mapping[str, Any],
+        *,
+        turn: str | int | None = None,
+        block_index: int | None = None,
+        event_index: int | None = None,
+    ) -> Transient:
+        """Send a transient event to the current followers; it is not numbered and not stored."""
+        return await self._transport.act(
+            "POST",
+            "/v1/conversations/{conversation_id}/transients",
+            path={**self._names},
+            body={
+                "kind": kind,
+                "payload": payload,
+                "turn": turn,
+                "block_index": block_index,
+                "event_index": event_index,
+            },
+            safe=False,
+            answer=Transient,
+        )
+
+    async def request_approval(
+        self,
+        tool_name: str,
+        tool_args: Mapping[str, Any],
+        *,
+        ttl: float = 300,
+        approval_id: str | None = None,
+        tool_use_id: str | None = None,
+        policy: str | None = None,
+        turn: str | int | None = None,
+        block_index: int | None = None,
+        actor: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Approval:
+        """Request an approval of a tool use. The same approval_id again returns the first request."""
+        return await self._transport.act(
+            "POST",
+            "/v1/conversations/{conversation_id}/approvals",
+            path={**self._names},
+            body={
+                "tool_name": tool_name,
+                "tool_args": tool_args,
+                "ttl": ttl,
+                "approval_id": approval_id,
+                "tool_use_id": tool_use_id,
+                "policy": policy,
+                "turn": turn,
+                "block_index": block_index,
+                "actor": actor,
+            },
+            key=idempotency_key or new_key(),
+            answer=Approval,
+        )
+
+    async def approvals(
+        self,
+    ) -> ApprovalList:
+        """List the approvals of a conversation in order, with their states."""
+        return await self._transport.act(
+            "GET",
+            "/v1/conversations/{conversation_id}/approvals",
+            path={**self._names},
+            answer=ApprovalList,
+        )
+
+    async def approval(
+        self,
+        approval_id: str,
+    ) -> Approval:
+        """Return one approval with its state."""
+        return await self._transport.act(
+            "GET",
+            "/v1/conversations/{conversation_id}/approvals/{approval_id}",
+            path={**self._names, "approval_id": approval_id},
+            answer=Approval,
+        )
+
+    async def decide(
+        self,
+        approval_id: str,
+        decision: str,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> DecidedApproval:
+        """Decide. The first decision or expiry wins and is returned; `mine` says whether it is yours."""
+        return await self._transport.act(
+            "POST",
+            "/v1/conversations/{conversation_id}/approvals/{approval_id}",
+            path={**self._names, "approval_id": approval_id},
+            body={"decision": decision, "reason": reason, "actor": actor},
+            answer=DecidedApproval,
+        )
+
+
+class StreamsActs:
+    """What callers can do about streams."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def domains(
+        self,
+    ) -> DomainList:
+        """List the registered domains with their kinds."""
+        return await self._transport.act(
+            "GET",
+            "/v1/streams",
+            answer=DomainList,
+        )
+
+    async def list(
+        self,
+        domain: str,
+        *,
+        before: UUID | None = None,
+        limit: int = 100,
+    ) -> StreamPage:
+        """List the streams of a domain, newest first; `next` says where older ones begin."""
+        return await self._transport.act(
+            "GET",
+            "/v1/streams/{domain}",
+            path={"domain": domain},
+            query={"before": before, "limit": limit},
+            answer=StreamPage,
+        )
+
+
+class StreamActs:
+    """What callers can do with one stream; `names` are those in its address."""
+
+    def __init__(self, transport: Transport, names: Mapping[str, object]) -> None:
+        self._transport = transport
+        self._names = names
+
+    async def state(
+        self,
+    ) -> DomainStreamState:
+        """Return how many events a stream has, and how many are sealed."""
+        return await self._transport.act(
+            "GET",
+            "/v1/streams/{domain}/{stream_id}",
+            path={**self._names},
+            answer=DomainStreamState,
+        )
+
+    async def append(
+        self,
+        kind: str,
+        payload: Mapping[str, Any],
+        *,
+        expected_seq: int | None = None,
+        actor: str | None = None,
+        v: int = 1,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Append an event of a domain of yours. The same Idempotency-Key again returns the first event."""
+        return await self._transport.act(
+            "POST",
+            "/v1/streams/{domain}/{stream_id}/events",
+            path={**self._names},
+            body={"kind": kind, "payload": payload, "expected_seq": expected_seq, "actor": actor, "v": v},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def append_many(
+        self,
+        events: list[BatchEvent],
+        *,
+        atomic: bool = False,
+        idempotency_key: str | None = None,
+    ) -> BatchAnswer:
+        """Append many events of a domain of yours, all or none, or each by itself."""
+        return await self._transport.act(
+            "POST",
+            "/v1/streams/{domain}/{stream_id}/events/batch",
+            path={**self._names},
+            body={"events": events, "atomic": atomic},
+            key=idempotency_key or new_key(),
+            answer=BatchAnswer,
+        )
+
+    async def prove(
+        self,
+        seq: int,
+    ) -> ProvenEvent:
+        """Return the proof that an event is in the log; 409 while no checkpoint covers it."""
+        return await self._transport.act(
+            "GET",
+            "/v1/streams/{domain}/{stream_id}/events/{seq}/proof",
+            path={**self._names, "seq": seq},
+            answer=ProvenEvent,
+        )
+
+    async def protect(
+        self,
+        required_evidence: str | Sequence[str] = "tsa",
+        *,
+        idempotency_key: str | None = None,
+    ) -> AddedDocument:
+        """Add the sealed events as a document and request evidence of it."""
+        return await self._transport.act(
+            "POST",
+            "/v1/streams/{domain}/{stream_id}/protect",
+            path={**self._names},
+            body={"required_evidence": required_evidence},
+            key=idempotency_key or new_key(),
+            answer=AddedDocument,
+        )
+
+
+class JobsActs:
+    """What callers can do about jobs."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import httpx
 
-from foja.client.acts import Jobs
+from foja.client.acts import JobsActs
 from foja.client.conversations import Conversations
 from foja.client.documents import BYTES, Documents
 from foja.client.images import Images
@@ -41,7 +41,7 @@ class Client:
         self.documents = Documents(transport)
         self.conversations = Conversations(transport, self.documents)
         self.images = Images(transport, self.documents)
-        self.jobs = Jobs(transport)
+        self.jobs = JobsActs(transport)
 
     async def __aenter__(self) -> Self:
         return self
@@ -56,7 +56,7 @@ class Client:
     def stream(self, domain: str, stream_id: UUID | str | None = None) -> Stream:
         """Return a stream of a domain of yours: a new one, or the one with this id."""
         found = parse_id(stream_id, domain)
-        return Stream(self._transport, found, f"/v1/streams/{domain}/{found}")
+        return Stream(self._transport, found, domain)
 
     async def verify(
         self,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from foja.client.events import event_from
-from foja.client.streams import Stream
+from foja.answers.documents import AddedDocument
+from foja.client.encoding import event_from
+from foja.client.streams import History
 from foja.client.transport import Content, Request, Transport
 from foja.core.fields import many
 from foja.ledger.event import Event, parse_id
@@ -38,7 +39,7 @@ class DocumentView:
     raw: Mapping[str, Any]
 
 
-class Document(Stream):
+class Document(History):
     """A document of the server."""
 
     def __init__(
@@ -171,6 +172,10 @@ class Documents:
     async def trust(self, document_id: UUID | str) -> list[str]:
         """Return what the server trusts about a document."""
         return await (await self.open(document_id)).trust()
+
+    def of(self, added: AddedDocument) -> Document:
+        """Return the document of an answer."""
+        return Document(self._transport, added.id, new=added.new, fields=asdict(added))
 
     def added(self, fields: Mapping[str, Any]) -> Document:
         """Return the document of an answer."""

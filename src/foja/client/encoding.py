@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cache
@@ -11,7 +11,49 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
+from foja.ledger.event import Event, Transient
 from foja.pages import Rows
+
+
+def event_from(document: Mapping[str, Any], *, replayed: bool = False) -> Event:
+    """Return an event as its envelope has it. Its hash is in its proof, not in its envelope."""
+    return Event(
+        entity_id=UUID(document["entity_id"]),
+        seq=document["seq"],
+        id=UUID(document["id"]) if document["id"] else None,
+        kind=document["kind"],
+        v=document["v"],
+        at=datetime.fromisoformat(document["at"]) if document["at"] else None,
+        actor=document["actor"],
+        source=document["_source"],
+        payload=document["payload"],
+        body_hash=None,
+        cursor=document["cursor"],
+        replayed=replayed,
+    )
+
+
+def transient_from(document: Mapping[str, Any]) -> Transient:
+    """Return a transient event as its envelope has it."""
+    return Transient(
+        UUID(document["entity_id"]),
+        UUID(document["id"]),
+        document["kind"],
+        datetime.fromisoformat(document["at"]),
+        document["turn"],
+        document["block_index"],
+        document["event_index"],
+        document["payload"],
+        document["v"],
+    )
+
+
+VALUES: Mapping[Any, Callable[[Any], Any]] = {
+    UUID: UUID,
+    datetime: datetime.fromisoformat,
+    Event: event_from,
+    Transient: transient_from,
+}
 
 
 def as_json(value: Any) -> Any:
@@ -20,6 +62,8 @@ def as_json(value: Any) -> Any:
         return str(value)
     if isinstance(value, datetime):
         return value.isoformat()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: as_json(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         return {name: as_json(each) for name, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -37,10 +81,8 @@ def decode(hint: Any, found: Any) -> Any:
         return None if found is None else decode(kinds[0], found)
     if origin in (list, tuple) or (origin is not None and isinstance(found, list)):
         return [decode(inner[0], each) for each in found]
-    if hint is UUID:
-        return UUID(found)
-    if hint is datetime:
-        return datetime.fromisoformat(found)
+    if hint in VALUES:
+        return VALUES[hint](found)
     if is_dataclass(hint) and isinstance(hint, type):
         return _decode_object(hint, found)
     return found

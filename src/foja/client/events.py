@@ -5,52 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from datetime import datetime
-from typing import Any
-from uuid import UUID
 
+from foja.client.encoding import event_from, transient_from
 from foja.client.transport import Transport
 from foja.errors import Unavailable
-from foja.ledger.event import OPEN, Event, Reset, StreamItem, Transient
+from foja.ledger.event import OPEN, Reset, StreamItem
 
 RECONNECT_SECONDS, LONGEST_RECONNECT_SECONDS = 0.2, 10.0
-
-
-def event_from(document: Mapping[str, Any], *, replayed: bool = False) -> Event:
-    """Return an event as its envelope has it. Its hash is in its proof, not in its envelope."""
-    return Event(
-        entity_id=UUID(document["entity_id"]),
-        seq=document["seq"],
-        id=UUID(document["id"]) if document["id"] else None,
-        kind=document["kind"],
-        v=document["v"],
-        at=time_from(document["at"]),
-        actor=document["actor"],
-        source=document["_source"],
-        payload=document["payload"],
-        body_hash=None,
-        cursor=document["cursor"],
-        replayed=replayed,
-    )
-
-
-def time_from(text: str | None) -> datetime | None:
-    """Return a time of an answer."""
-    return None if text is None else datetime.fromisoformat(text)
-
-
-def _transient_from(document: Mapping[str, Any]) -> Transient:
-    return Transient(
-        UUID(document["entity_id"]),
-        UUID(document["id"]),
-        document["kind"],
-        datetime.fromisoformat(document["at"]),
-        document["turn"],
-        document["block_index"],
-        document["event_index"],
-        document["payload"],
-        document["v"],
-    )
 
 
 class Follower:
@@ -90,7 +51,7 @@ class Follower:
             self._seen.clear()
             return Reset(document["reason"])
         if name == "transient":
-            return _transient_from(document)
+            return transient_from(document)
         event = event_from({**document, "cursor": fields.get("id")})
         filled, known = event.kind != OPEN, self._seen.get(event.seq)
         self._seen[event.seq] = filled or bool(known)

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from foja.client.documents import BYTES, Data, Document, Documents, content_of
-from foja.client.events import event_from
+from foja.client.encoding import event_from
 from foja.client.transport import Request, Transport
 from foja.core.fields import many
 from foja.ledger.event import Event

@@ -42,7 +42,7 @@ def error_of(status: int, body: bytes) -> errors.FojaError:
     return rebuild(document, status)
 
 
-def rebuild(document: Mapping[str, Any], status: int) -> errors.FojaError:
+def rebuild(document: Mapping[str, Any], status: int = 0) -> errors.FojaError:
     """Return the error of a problem document, with its class, its code and its message."""
     code, detail = document.get("code"), document.get("detail") or document.get("title")
     message = detail if isinstance(detail, str) else f"the server answered with HTTP status {status}"

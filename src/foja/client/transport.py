@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote
 from uuid import uuid4
@@ -16,6 +16,7 @@ import httpx
 from foja.client.encoding import as_json, decode
 from foja.client.problems import error_of
 from foja.errors import FojaError, Unavailable
+from foja.ledger.event import Event
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 5.0
 MAX_ERROR_BYTES = 1 << 20
@@ -63,13 +64,17 @@ class Transport:
         query: Mapping[str, Any] | None = None,
         body: Mapping[str, Any] | None = None,
         key: str | None = None,
+        safe: bool = True,
     ) -> Answer:
         """Do an act of the server and return what the library returns for it."""
         address = template.format(**{name: quote(str(each), safe="") for name, each in (path or {}).items()})
         headers = {} if key is None else {"Idempotency-Key": key}
         json = body and as_json(_given(body) or {})
-        request = Request(method, address, params=query or {}, json=json, headers=headers)
-        found: Answer = decode(answer, (await self.send(request)).json())
+        request = Request(method, address, params=query or {}, json=json, headers=headers, safe=safe)
+        got = await self.send(request)
+        found: Answer = decode(answer, got.json())
+        if isinstance(found, Event):
+            return replace(found, replayed=got.status_code == httpx.codes.OK)
         return found
 
     async def append(self, path: str, json: Any, key: str | None) -> tuple[Any, bool]:

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import NoReturn, TypeAlias
 
-from foja.core.serializer import MAX_DEPTH, MAX_INTEGER, serialize
+from foja.core.serializer import MAX_DEPTH, MAX_INTEGER, quoted_key, serialize
 from foja.errors import NotCanonical
 
 try:
@@ -137,7 +137,7 @@ def _refuse_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise NotCanonical(f"refused: the key {json.dumps(key)} occurs twice; send it once")
+                raise NotCanonical(f"refused: the key {quoted_key(key)} occurs twice; send it once")
             seen.add(key)
     return value
 

@@ -16,6 +16,7 @@ from foja.core.canonical import Json, canonical, parse
 from foja.core.chain import genesis, leaf_entry, step
 from foja.core.event import body_bytes, body_hash, is_in_calendar, microseconds
 from foja.errors import BadBundle, NotCanonical, Tampered
+from foja.quotation import quoted
 
 FORM = "foja/excerpt/v1"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -137,7 +138,7 @@ def parse_excerpt(text: str | bytes) -> Excerpt:
     try:
         document = _object(parse(text))
         if document.get("form") != FORM:
-            raise Tampered(f"not an excerpt: its form is {str(document.get('form'))[:80]!a}, not {FORM}")
+            raise Tampered(f"not an excerpt: its form is {quoted(str(document.get('form')))}, not {FORM}")
         hashes = (_read(document, name, bytes.fromhex) for name in ("previous_chain_hash", "chain_hash"))
         excerpt = read_event(document, *hashes)
         encoded = excerpt.text()
@@ -186,13 +187,13 @@ def _read(source: Mapping[str, Json], name: str, kind: Callable[[str], Value]) -
             return kind(value)
     except (ValueError, OverflowError):
         pass
-    raise Tampered(f"not an excerpt: {name} is {str(value)[:80]!a}")
+    raise Tampered(f"not an excerpt: {name} is {quoted(str(value))}")
 
 
 def _count(source: Mapping[str, Json], name: str) -> int:
     value = source.get(name)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise Tampered(f"not an excerpt: {name} is {str(value)[:80]!a}, not a number")
+        raise Tampered(f"not an excerpt: {name} is {quoted(str(value))}, not a number")
     return value
 
 

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from foja.errors import Refused, Tampered
+from foja.quotation import quoted
 
 _SEED_BYTES = 32
 _KEY_ID_BYTES = 4
@@ -223,10 +224,10 @@ def parse_checkpoint(text: str) -> Checkpoint:
     if len(lines) < 4 or lines.pop() or "" in lines or _FORBIDDEN.search(text):
         raise Tampered("a checkpoint is three full lines or more: origin, size, root")
     if not _SIZE.fullmatch(lines[1]):
-        raise Tampered(f"the size of a checkpoint is a plain number, not {lines[1]!a}")
+        raise Tampered(f"the size of a checkpoint is a plain number, not {quoted(lines[1])}")
     root = from_base64(lines[2])
     if root is None or len(root) != _ROOT_BYTES:
-        raise Tampered(f"the root of a checkpoint is 32 bytes in base64, not {lines[2]!a}")
+        raise Tampered(f"the root of a checkpoint is 32 bytes in base64, not {quoted(lines[2])}")
     return Checkpoint(lines[0], int(lines[1]), root)
 
 
@@ -235,7 +236,7 @@ def _signature(line: str) -> NoteSignature:
     name, encoded = match.groups() if match else ("", "")
     data = from_base64(encoded) or b""
     if not _is_name(name) or len(data) <= _KEY_ID_BYTES:
-        raise Tampered(f"{line!a} is not a signature line: dash, name, base64")
+        raise Tampered(f"{quoted(line)} is not a signature line: dash, name, base64")
     return NoteSignature(name, data[:_KEY_ID_BYTES], data[_KEY_ID_BYTES:])
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from foja.core.merkle import check_inclusion, leaf_hash
 from foja.core.note import Checkpoint, Verifier, from_base64, open_note, parse_checkpoint, split_note
 from foja.errors import Tampered
+from foja.quotation import quoted
 
 HEADER = "c2sp.org/tlog-proof@v1"
 RECEIPT = b"\xd2\x84"  # how the other form of a proof begins: a COSE receipt (`foja.proofs.cose`)
@@ -60,5 +61,5 @@ def parse_proof(text: str) -> Proof:
 def _hash(line: str) -> bytes:
     found = from_base64(line)
     if found is None:
-        raise Tampered(f"not a proof: {line[:80]!a} is not base64 in its one spelling")
+        raise Tampered(f"not a proof: {quoted(line)} is not base64 in its one spelling")
     return found

@@ -13,6 +13,7 @@ from json.encoder import encode_basestring
 from typing import TypeAlias
 
 from foja.errors import NotCanonical
+from foja.quotation import quoted
 
 Trail: TypeAlias = "list[str | int]"
 
@@ -20,7 +21,7 @@ MAX_DEPTH = 64
 MAX_INTEGER = 2**53 - 1
 _FIRST_WITH_EXPONENT, _FIRST_WITHOUT_EXPONENT = 1e21, 1e-6
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+_PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
 def serialize(value: object) -> str:
@@ -148,4 +149,9 @@ def _path(trail: Trail) -> str:
 def _path_step(step: str | int) -> str:
     if isinstance(step, int):
         return f"[{step}]"
-    return f".{step}" if _PLAIN_NAME.fullmatch(step) else f"[{json.dumps(step)}]"
+    return f".{step}" if _PLAIN_NAME.fullmatch(step) else f"[{quoted_key(step)}]"
+
+
+def quoted_key(key: str) -> str:
+    """Return the key of an object as a quotation, with the escapes of JSON."""
+    return quoted(json.dumps(key)[1:-1])

@@ -30,13 +30,14 @@ from foja.documents.model.events import Evidence
 from foja.documents.model.recorded import RecordedHistory, read_records
 from foja.documents.seals import seal_alone, seal_together, stamp_listing
 from foja.documents.stamper import Stamper
-from foja.errors import UnknownEntity
+from foja.errors import Refused, UnknownEntity
 from foja.judge.container.bundle import BundleRequest, judge_bundle
 from foja.judge.report import Report
 from foja.judge.trust import Trust
 from foja.judge.trust_parser import read as read_trust
 from foja.ledger.excerpts import covered, excerpts, histories
 from foja.ledger.ledger import Ledger
+from foja.proofs.monitor_statement import parse_monitor_statement
 from foja.proofs.tsa import Timestamp
 
 CHUNK_BYTES = 1 << 20
@@ -73,22 +74,35 @@ class Bundles:
             for each, proof in zip(wanted, proofs, strict=True)
         ]
 
-    async def write(self, document: UUID, target: BinaryIO, *, with_document: bool = True) -> None:
-        """Write the bundle of as many events as a checkpoint covers, or of all if it covers none."""
+    async def write(
+        self,
+        document: UUID,
+        target: BinaryIO,
+        *,
+        with_document: bool = True,
+        statements: Sequence[bytes] = (),
+    ) -> None:
+        """Write the bundle of as many events as a checkpoint covers, or of all if it covers none.
+
+        Raise `Refused` unless each of the monitors' statements is about the end of a history in it.
+        """
         length = await covered(self._ledger, document)
         proven = (await self.read([(document, length)]))[0] if length else None
         if proven is None:
             proven = ProvenHistory([event async for event in excerpts(self._ledger, document)], None)
         with tempfile.SpooledTemporaryFile(SMALL_BYTES) if with_document else nullcontext() as spool:
-            bundle = await self.collect(proven, cast("BinaryIO | None", spool))
+            bundle = await self.collect(proven, cast("BinaryIO | None", spool), statements)
             await (await seal_alone(self._stamper, bundle)).write(target)
 
-    async def collect(self, proven: ProvenHistory, spool: BinaryIO | None) -> Unsealed:
+    async def collect(
+        self, proven: ProvenHistory, spool: BinaryIO | None, statements: Sequence[bytes] = ()
+    ) -> Unsealed:
         """Return the bundle of this history, without a seal; with a `spool`, the document is in it too.
 
         The spool must stay open until the bundle is written.
         """
         contents, trust = await self._contents(proven, spool)
+        contents = replace(contents, statements=_vouched(contents.manifest, statements))
         return Unsealed(contents.parts(), contents.manifest.witness_hash.hex(), trust)
 
     async def seal(self, bundles: Sequence[Unsealed]) -> list[Sealed]:
@@ -255,6 +269,25 @@ def _head(events: Sequence[Excerpt]) -> StreamHead:
 
 def _evidence(record: Record, file: Part) -> EvidenceFile:
     return EvidenceFile(record.evidence, file.entry.name, record.seq, file.sha256)
+
+
+def _vouched(manifest: Manifest, statements: Sequence[bytes]) -> dict[str, bytes]:
+    """Return monitors' statements by their paths, or raise `Refused` for one about anything else."""
+    heads = ((manifest.stream, names.MONITORED), (manifest.source, names.SOURCE_MONITORED))
+    ends = {head.entity_id: (head, path) for head, path in heads if head}
+    found = dict[str, bytes]()
+    for each in statements:
+        told = parse_monitor_statement(each)
+        head, path = ends.get(told.entity_id, (None, ""))
+        if head is None or path in found:
+            raise Refused(f"{told.entity_id}: a bundle holds one statement about each of its own streams")
+        if (told.events, told.head) != (head.events, head.head):
+            raise Refused(
+                f"the monitor found event {told.events - 1} as the last one of {told.entity_id}, and the"
+                f" bundle ends with event {head.events - 1}; poll and vouch again, then write the bundle"
+            )
+        found[path] = each
+    return found
 
 
 def _signed(proof: Proof | None) -> Signed | None:

@@ -287,18 +287,24 @@ class Documents(DocumentHistories):
             return file.getvalue()
 
     async def write_bundle(
-        self, document_id: UUID | str, target: BinaryIO, *, with_document: bool = True
+        self,
+        document_id: UUID | str,
+        target: BinaryIO,
+        *,
+        with_document: bool = True,
+        statements: Sequence[bytes] = (),
     ) -> None:
         """Write the bundle to a file: the artifact if it is final, else the evidence there is now.
 
-        The bundle of a revoked document is built again, so that it contains the revocation.
+        The bundle of a revoked document is built again, so that it contains the revocation; so is one with
+        `statements` of monitors, which are about the last event.
         """
         artifact = await self.artifact(document_id)
-        if artifact and with_document:
+        if artifact and with_document and not statements:
             await self._objects.fetch(self._ledger.tenant, artifact, target)
         else:
             document = parse_id(document_id, "document")
-            await self._bundles.write(document, target, with_document=with_document)
+            await self._bundles.write(document, target, with_document=with_document, statements=statements)
 
     async def explain(self, document_id: UUID | str) -> str:
         """Return what the document waits for, since when, and what happens next and when."""

@@ -62,7 +62,9 @@ def translate(error: Exception) -> errors.FojaError:
             "correct the user, the password or the database in FOJA_DATABASE_URL"
         )
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | OSError):
-        return errors.LedgerUnavailable(f"the database does not answer ({error}); try again")
+        found = errors.LedgerUnavailable(f"the database does not answer ({error}); try again")
+        found.public = "the database does not answer; try again"
+        return found
     return errors.FojaError(f"unexpected database error: {error}")
 
 

@@ -17,6 +17,7 @@ from foja.core.excerpt import Excerpt, moment
 from foja.core.registry import BODY_ERASED, SLOT_VOIDED
 from foja.proofs.contents import MAX_CONTENT, Act, Completeness, Contents, Statement
 
+_LARGE: Final = 64 << 10  # bytes of the line of an event that is not held until the end
 FIRST, LAST = 10, 10  # how many events of a long history are shown from its beginning and from its end
 ASKED, DECIDED = "approval_requested", "approval_completed"
 REQUESTED, ANSWERED = "tool_use_requested", "tool_use_completed"
@@ -99,8 +100,9 @@ class ContentsReader:
 
     def __init__(self) -> None:
         self._first: list[Statement] = []
-        self._last: deque[tuple[Excerpt, Asked | None]] = deque(maxlen=LAST)
+        self._last: deque[Statement | tuple[Excerpt, Asked | None]] = deque(maxlen=LAST)
         self._count = 0
+        self._line_bytes = 0
         self._tools: dict[bytes, deque[int]] = {}
         self._results: dict[int, bytes] = {}  # the tool use by the number that is reserved for its result
         self._asked: dict[bytes, Asked] = {}  # by the id of the approval
@@ -114,9 +116,17 @@ class ContentsReader:
         asked = self._follow(event) if event.kind in _FOLLOWED or event.salt is None else None
         if self._count < FIRST:
             self._first.append(statement_of(event, asked))
+        elif self._line_bytes > _LARGE:
+            self._last.append(statement_of(event, asked))
         else:
             self._last.append((event, asked))
         self._count += 1
+
+    def measuring(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the lines of the events that are read next, each before its event."""
+        for line in lines:
+            self._line_bytes = len(line)
+            yield line
 
     def reading(self, events: Iterable[Excerpt]) -> Iterator[Excerpt]:
         """Yield these events and read each."""
@@ -126,7 +136,7 @@ class ContentsReader:
 
     def contents(self, entity_id: UUID, domain: str | None) -> Contents:
         """Return what the events said, and what they leave open."""
-        last = [statement_of(*each) for each in self._last]
+        last = [each if isinstance(each, Statement) else statement_of(*each) for each in self._last]
         open_tools = sorted(seq for seqs in self._tools.values() for seq in seqs)
         whole = Completeness(
             tuple(open_tools),

@@ -69,10 +69,10 @@ def judge_detached(
     evidence += tuple(_strays(blindings, others))
     if statements and not any(each.evidence == LEDGER for each in evidence):
         evidence += (*_alone(statements),)
-    if content and proofs:
-        evidence = _with_note(evidence, content, trust)
-    elif content:
+    if content and not proofs:
         evidence = _judge_alone(content, subject.name, trust, domain)
+    elif content and not any(each.contents for each in evidence):  # an event or a history is no checkpoint
+        evidence = _with_note(evidence, content, trust)
     return Report(subject, _check_stated(subject, stated) + evidence, at, trust.required, trust.document())
 
 

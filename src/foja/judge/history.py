@@ -142,8 +142,8 @@ def check_event(
     except Tampered as error:
         return Finding(EVIDENCE, Status.INVALID, Reason.INCLUSION_INVALID, str(error)), *refused
     what = f"event {excerpt.seq} of {excerpt.entity_id} matches its hashes and is"
-    found = replace(_finding(what, inclusion, NOT_CHECKED), history=(_shown(excerpt),))
-    found = replace(found, contents=contents_of(excerpt, arguments))
+    shown, contents = (_shown(excerpt),), contents_of(excerpt, arguments)
+    found = replace(_finding(what, inclusion, NOT_CHECKED), history=shown, contents=contents)
     heads = {excerpt.entity_id: (excerpt.seq + 1, excerpt.chain_hash)}
     found, *monitors = judge_others(found, [inclusion], heads, statements, trust, at)
     but = "but its body is erased or withheld: its author, its source and its content are not known"
@@ -220,7 +220,7 @@ def _read(lines: Iterator[bytes], domain: str | None, marks: Marks) -> HistorySu
     heads, kinds, count = {each: genesis(each, entity_id) for each in domains}, set[str](), 0
     erased, recorded, others = set[int](), set[int | None](), len(domains) > 1
     ends, contents = list[Excerpt](), ContentsReader()
-    decoded = history.decode(domains[0], entity_id, lines)
+    decoded = history.decode(domains[0], entity_id, contents.measuring(lines))
     for event in decoded if others else marks.passing(decoded):  # a hash is that of one domain
         ends[1:] = [event]
         contents.take(event)

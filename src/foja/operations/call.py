@@ -28,6 +28,8 @@ async def _run(operation: Operation, caller: Caller, given: Mapping[str, Any]) -
     if isawaitable(target):
         target = await target
     arguments = {name: value for name, value in given.items() if name in signature.ran}
-    own = {"actor": caller.principal.actor, "idempotency_key": caller.key}
-    arguments |= {name: own[name] for name in signature.given}
+    if "actor" in signature.ran:
+        arguments["actor"] = caller.principal.author(arguments.get("actor"))
+    if "idempotency_key" in signature.ran:
+        arguments["idempotency_key"] = caller.key
     return await operation.run(target, **arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 from uuid import UUID
@@ -16,6 +16,7 @@ from foja.answers.streams import (
     ConversationPage,
     Deadline,
     DecidedApproval,
+    FirstEvent,
     OpenedConversation,
     Reservation,
     StreamId,
@@ -29,9 +30,8 @@ from foja.ledger.event import Event, Transient
 from foja.ledger.reader import NUMBER
 from foja.ledger.slots import Slots
 from foja.operations.caller import Caller
-from foja.operations.operation import Made, Operation
+from foja.operations.operation import Author, Made, Operation
 from foja.operations.streams import (
-    Author,
     Before,
     Limit,
     Opened,
@@ -51,16 +51,6 @@ Turn = str | int | None
 Index = Annotated[int, Field(ge=0)] | None
 
 
-@dataclass(frozen=True, slots=True)
-class FirstEvent:
-    """The first event of a conversation."""
-
-    kind: str
-    payload: dict[str, Any]
-    actor: str | None = None
-    v: int = 1
-
-
 async def create(
     caller: Caller,
     *,
@@ -78,15 +68,14 @@ async def create(
             Opened(caller, conversation),
             event.kind,
             event.payload,
-            author=event.actor,
+            actor=caller.author(event.actor),
             v=event.v,
             idempotency_key=caller.key,
         )
     if not again:
         again = await request.note(asked) is not None
-    return Made(
-        OpenedConversation(conversation.id, first), new=not again and (first is None or is_new(first))
-    )
+    new = is_new(first) if first else not again
+    return Made(OpenedConversation(conversation.id, first), new=new)
 
 
 async def conversations(caller: Caller, *, before: Before = None, limit: Limit = 100) -> ConversationPage:
@@ -128,13 +117,13 @@ async def fill(
     kind: str,
     payload: Payload,
     *,
-    author: Author = None,
+    actor: Author = None,
     v: int = 1,
     idempotency_key: str | None = None,
 ) -> Event:
     """Fill a slot with its event. The same event again returns the first, with 200."""
     check_kind(opened.stream, kind, opened.caller)
-    slots, actor = _slots(opened, token, seq), opened.caller.author(author)
+    slots = _slots(opened, token, seq)
     return await slots.fill(0, kind, payload, actor=actor, v=v, idempotency_key=idempotency_key)
 
 
@@ -171,20 +160,18 @@ async def ask(
     policy: Annotated[str | None, "the rule that demands it"] = None,
     turn: Turn = None,
     block_index: int | None = None,
-    author: Author = None,
+    actor: Author = None,
 ) -> Made[Approval]:
     """Request an approval of a tool use. The same approval_id again returns the first request."""
     caller, request = opened.caller, opened.caller.request()
     call: dict[str, Any] = {"tool_name": tool_name, "tool_args": tool_args, "tool_use_id": tool_use_id}
     call |= {"policy": policy, "turn": turn, "block_index": block_index, "ttl": ttl}
-    asked = {**call, "approval_id": approval_id, "actor": author}
+    asked = {**call, "approval_id": approval_id, "actor": actor}
     if found := await request.found(asked):
         return Made(await opened.stream.approval(found[0]), new=False)
     if caller.key is not None and approval_id is None:
         approval_id = str(request.new_id("approval"))
-    approval = await opened.stream.request_approval(
-        **call, approval_id=approval_id, actor=caller.author(author)
-    )
+    approval = await opened.stream.request_approval(**call, approval_id=approval_id, actor=actor)
     first = await request.note(asked, approval.id)
     return Made(approval, new=not first)
 
@@ -205,12 +192,10 @@ async def decide(
     decision: Annotated[str, "approved or denied"],
     *,
     reason: str | None = None,
-    author: Author = None,
+    actor: Author = None,
 ) -> DecidedApproval:
     """Decide. The first decision or expiry wins and is returned; `mine` says whether it is yours."""
-    found = await opened.stream.decide(
-        approval_id, decision, reason=reason, actor=opened.caller.author(author)
-    )
+    found = await opened.stream.decide(approval_id, decision, reason=reason, actor=actor)
     return DecidedApproval(**asdict(found.approval), mine=found.mine)
 
 
@@ -248,7 +233,11 @@ ONE = f"{ALL}/{{conversation_id}}"
 SLOT, ASKED = f"{ONE}/slots/{{token}}/{{seq}}", f"{ONE}/approvals"
 APPROVAL = f"{ASKED}/{{approval_id:path}}"
 OPERATIONS = (
-    Operation("conversations.create", f"POST {ALL}", create, WRITE, takes_key=True),
+    Operation(
+        *("conversations.create", f"POST {ALL}", create, WRITE),
+        takes_key=True,
+        location=f"{ALL}/{{0.id}}",
+    ),
     Operation("conversations.list", f"GET {ALL}", conversations, READ),
     Operation("conversation.state", f"GET {ONE}", state, READ, known),
     Operation("conversation.append", f"POST {ONE}/events", append, WRITE, to_append, new=is_new),
@@ -260,7 +249,9 @@ OPERATIONS = (
     Operation("conversation.extend", f"POST {ONE}/slots/{{token}}/extend", extend, WRITE, known),
     Operation("conversation.fill", f"POST {SLOT}", fill, WRITE, known, new=is_new),
     Operation("conversation.void", f"POST {SLOT}/void", void, WRITE, known),
-    Operation("conversation.emit", f"POST {ONE}/transients", emit, WRITE, known, status=202),
+    Operation(
+        "conversation.emit", f"POST {ONE}/transients", emit, WRITE, known, repeatable=False, status=202
+    ),
     Operation("conversation.request_approval", f"POST {ASKED}", ask, WRITE, known, takes_key=True),
     Operation("conversation.approvals", f"GET {ASKED}", approvals, READ, known),
     Operation("conversation.approval", f"GET {APPROVAL}", approval, READ, known),

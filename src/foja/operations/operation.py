@@ -20,6 +20,9 @@ from pydantic.fields import FieldInfo
 from foja.access.model.principal import Scope
 from foja.operations.caller import Caller
 
+AUTHOR = "who it is from, if a program acts for others"
+# An actor that a request may name; without this, `actor` is who calls.
+Author = Annotated[str | None, AUTHOR]
 GIVEN = frozenset({"actor", "idempotency_key"})  # by the door, as it knows the caller and the request
 QUERIED = frozenset({"GET", "DELETE"})
 _NAMED = re.compile(r"{(\w+)(:\w+)?}")
@@ -55,7 +58,9 @@ class Operation:
     made: Callable[[Any], Sequence[str]] | None = None
     takes_key: bool = False  # whether `run` itself remembers what it made under a key
     answer: Any = None  # the type of the JSON, where it is not what `run` returns
+    repeatable: bool = True  # whether asking twice does what asking once does
     status: int = 200
+    location: str | None = None  # the address of what was made, from the answer
     verb: str | None = None  # the words of the command that does it
     examples: str = ""  # of that command
     client: bool = True  # whether the clients have it; not where another of theirs does the same
@@ -117,7 +122,8 @@ def signature_of(operation: Operation) -> Signature:
     """Return what the function of an act says."""
     found, run = _parameters(operation.of), _parameters(operation.run)
     named = [name for name, _ in _NAMED.findall(operation.path)]
-    taken = [each for name, each in (found | run).items() if name not in GIVEN]
+    given = {name for name in GIVEN & run.keys() if run[name].help != AUTHOR}
+    taken = [each for name, each in (found | run).items() if name not in given]
     rest = tuple(each for each in taken if each.name not in named)
     queried = operation.method in QUERIED
     answer = get_type_hints(operation.run, include_extras=True)["return"]
@@ -126,7 +132,7 @@ def signature_of(operation: Operation) -> Signature:
         path=tuple(each for each in taken if each.name in named),
         query=rest if queried else (),
         body=() if queried else rest,
-        given=GIVEN & run.keys(),
+        given=frozenset(given),
         found=frozenset(found),
         ran=frozenset(run),
         answer=operation.answer or (get_args(answer)[0] if made else answer),

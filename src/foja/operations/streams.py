@@ -14,6 +14,7 @@ from foja.answers.documents import AddedDocument
 from foja.answers.problem import problem_from
 from foja.answers.streams import (
     BatchAnswer,
+    BatchEvent,
     BatchResult,
     DomainList,
     DomainStreamState,
@@ -34,18 +35,17 @@ from foja.ledger.excerpts import EventProof
 from foja.ledger.lanes.held import AppendResult
 from foja.ledger.stream import Stream
 from foja.operations.caller import Caller, check_key
-from foja.operations.operation import Made, Operation
+from foja.operations.operation import Author, Made, Operation
 from foja.operations.requests import protect_once
 from foja.pages import MAX_LIMIT
 from foja.streams import OwnStream
 
 MAX_EVENTS, MAX_ATOMIC = 1_000, 256
 Seq = Annotated[int, Field(ge=0, lt=MAX_SEQ), "the number of an event"]
-Author = Annotated[str | None, Field(alias="actor"), "who it is from, if a program acts for others"]
 Before = Annotated[UUID | None, "the last id of the page before"]
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
 Payload = Mapping[str, Any]
-Evidence = Annotated[list[str] | str, Field(examples=[["tsa"]])]
+Evidence = Annotated[str | Sequence[str], Field(examples=[["tsa"]])]
 
 
 Named = TypeVar("Named", bound=ProtectableConversation[Document] | OwnStream, covariant=True)
@@ -62,25 +62,13 @@ class Opened(Generic[Named]):
 AnyStream: TypeAlias = Opened[ProtectableConversation[Document] | OwnStream]
 
 
-@dataclass(frozen=True, slots=True)
-class BatchEvent:
-    """An event of a batch; its key makes it idempotent by itself."""
-
-    kind: str
-    payload: dict[str, Any]
-    actor: str | None = None
-    v: int = 1
-    expected_seq: int | None = None
-    idempotency_key: str | None = None
-
-
 async def append(
     opened: AnyStream,
     kind: str,
     payload: Payload,
     *,
     expected_seq: int | None = None,
-    author: Author = None,
+    actor: Author = None,
     v: int = 1,
     idempotency_key: str | None = None,
 ) -> Event:
@@ -93,7 +81,7 @@ async def append(
             payload,
             idempotency_key=idempotency_key,
             expected_seq=expected_seq,
-            actor=caller.author(author),
+            actor=actor,
             v=v,
         )
     except WrongEntity:
@@ -106,14 +94,14 @@ async def append_own(
     payload: Payload,
     *,
     expected_seq: int | None = None,
-    author: Author = None,
+    actor: Author = None,
     v: int = 1,
     idempotency_key: str | None = None,
 ) -> Event:
     """Append an event of a domain of yours. The same Idempotency-Key again returns the first event."""
     found = await _own(opened, kind, v)
     return await append(
-        found, kind, payload, expected_seq=expected_seq, author=author, v=v, idempotency_key=idempotency_key
+        found, kind, payload, expected_seq=expected_seq, actor=actor, v=v, idempotency_key=idempotency_key
     )
 
 

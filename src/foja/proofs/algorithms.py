@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from foja.proofs.finding import Flaw, Reason, Status
@@ -53,7 +54,7 @@ def parse_sunset(text: str) -> Sunset:
     return Sunset(found[1], int(found[2]) if found[2] else None, until)
 
 
-def check_algorithms(uses: Collection[Use], moment: datetime, stated: Sequence[Sunset]) -> tuple[str, ...]:
+def check_algorithms(uses: frozenset[Use], moment: datetime, stated: Sequence[Sunset]) -> tuple[str, ...]:
     """Return remarks on what is no longer recommended at a time; raise `Flaw` for what does not count then.
 
     A date that is stated counts. One of the standard is a remark, unless another one is stated in its place.
@@ -64,13 +65,16 @@ def check_algorithms(uses: Collection[Use], moment: datetime, stated: Sequence[S
                 f"{_say(sunset)} count until {sunset.until:%Y-%m-%d}, and nothing proves that it is older"
             )
             raise Flaw(Reason.ALGORITHM_EXPIRED, detail, Status.INDETERMINATE)
+    return _remarks(uses, tuple([each for each in ETSI if each.until <= moment]), tuple(stated))
+
+
+@lru_cache(maxsize=256)
+def _remarks(uses: frozenset[Use], passed: tuple[Sunset, ...], stated: tuple[Sunset, ...]) -> tuple[str, ...]:
     own = {(each.algorithm, each.bits) for each in stated}
     return tuple(
         f"{OLD_ALGORITHM} {_say(each)} since {each.until:%Y-%m-%d}"
-        for each in ETSI
-        if (each.algorithm, each.bits) not in own
-        and each.until <= moment
-        and any(use.is_of(each) for use in uses)
+        for each in passed
+        if (each.algorithm, each.bits) not in own and any(use.is_of(each) for use in uses)
     )
 
 

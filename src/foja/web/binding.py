@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
-from functools import cached_property, reduce
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache, cached_property, reduce
 from operator import or_
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from urllib.parse import urlencode
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, ValidationError, create_model
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
@@ -29,6 +29,7 @@ from foja.web.transfer.encoder import JsonAnswer
 
 KEY = "Idempotency-Key"
 CREATED, OK = 201, 200
+STRICT = ConfigDict(strict=True, extra="forbid")
 
 
 class OperationRoute(Route):
@@ -67,9 +68,10 @@ class OperationRoute(Route):
             status = CREATED if operation.new(result) else OK
         if isinstance(result, Made):
             result, status = result.answer, CREATED if result.new else OK
+        where = {"Location": operation.location.format(result)} if operation.location else None
         if isinstance(result, Rows) and next_of(result) is not None:
             result = _with_address(result, request)
-        return JsonAnswer(result, status)
+        return JsonAnswer(result, status, where)
 
     def _parameters(self, request: Request) -> dict[str, Any]:
         """Return what the address and its query give; raise `Rejected` if it is not valid."""
@@ -91,7 +93,7 @@ class OperationRoute(Route):
     @cached_property
     def body(self) -> type[BaseModel] | None:
         """The model of the body: no value is converted, and no field is ignored."""
-        return self._model("Body", self.signature.body, ConfigDict(strict=True, extra="forbid"))
+        return self._model("Body", self.signature.body, STRICT)
 
     def _model(
         self, suffix: str, parameters: tuple[Parameter, ...], config: ConfigDict
@@ -110,15 +112,30 @@ class OperationRoute(Route):
 
 
 def accepted(hint: Any) -> Any:
-    """Return a type as JSON can give it: an id is a text also where nothing is converted."""
+    """Return a type as JSON can give it where nothing is converted: an id is a text, an object a dict."""
     if hint is UUID:
         return Annotated[UUID, Strict(False)]
+    if is_dataclass(hint) and isinstance(hint, type):
+        return Annotated[_object(hint), AfterValidator(lambda found: hint(**vars(found)))]
+    if get_origin(hint) is list:
+        return list[accepted(get_args(hint)[0])]  # type: ignore[misc]
     if get_origin(hint) is Annotated:
         inner, *said = get_args(hint)
         return Annotated[accepted(inner), *said]
     if get_origin(hint) in (Union, UnionType):
         return reduce(or_, map(accepted, get_args(hint)))
     return hint
+
+
+@cache
+def _object(kind: type) -> type[BaseModel]:
+    """Return the model of an object in a body, which becomes this dataclass."""
+    hints = get_type_hints(kind, include_extras=True)
+    found: Any = {
+        each.name: (accepted(hints[each.name]), ... if each.default is MISSING else each.default)
+        for each in fields(kind)
+    }
+    return create_model(kind.__name__, __config__=STRICT, __doc__=kind.__doc__, **found)
 
 
 def _key(request: Request) -> str | None:

@@ -12,6 +12,8 @@ from foja.cli.documents.status import find_document
 from foja.cli.installation import open_installation
 from foja.cli.output import print_result
 from foja.cli.output_files import check_targets, new_file, write_file
+from foja.files.regular import read_file
+from foja.judge.container.files import LARGEST_STATEMENT
 from foja.judge.render.headline import headline
 from foja.judge.report import Report
 from foja.verification import verify
@@ -23,8 +25,10 @@ async def bundle(arguments: Namespace) -> int:
     check_targets(arguments, target, arguments.certificate)
     async with open_installation(arguments) as app:
         document_id = await find_document(app, arguments.document)
+        statements = [read_file(each, LARGEST_STATEMENT) for each in arguments.monitor]
+        inside = not arguments.without_document
         with new_file(arguments, target) as file:
-            await app.documents.write_bundle(document_id, file, with_document=not arguments.without_document)
+            await app.documents.write_bundle(document_id, file, with_document=inside, statements=statements)
         trust = await app.documents.trust(document_id)
         report = await asyncio.to_thread(verify, target, trust=trust)
         note = (await app.documents.view(document_id)).note

@@ -14,7 +14,7 @@ from argparse import (
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 from uuid import UUID
 
 from foja.access.local import local_actor
@@ -22,9 +22,6 @@ from foja.cli.output import escape
 from foja.cli.parser.values import any_text, number, path, positive, seconds
 
 ACT = "acts:act"  # what runs a command that does one act
-
-if TYPE_CHECKING:
-    from _typeshed import SupportsWrite
 
 
 class Parser(ArgumentParser):
@@ -39,7 +36,7 @@ class Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         super().error(escape(message))
 
-    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+    def _print_message(self, message: str, file: Any = None) -> None:
         """Print help, or raise `OSError` if it cannot be written; argparse ignores that."""
         if file is sys.stdout:
             print(message, end="", flush=True)

@@ -145,7 +145,7 @@ class _Parser:
         if name == "ds:DigestValue":
             text = "".join(self.text)
             if not _DIGEST.fullmatch(text):
-                raise BadBundle("MALFORMED", f"{text[:80]!a} is not a SHA-256 in base64")
+                raise BadBundle("MALFORMED", f"{quoted(text)} is not a SHA-256 in base64")
             self.digests.append(b64decode(text))
 
     def _characters(self, text: str) -> None:

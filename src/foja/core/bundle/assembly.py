@@ -22,6 +22,7 @@ class Contents:
     log_proof: str | None = None
     source_events: Part | None = None
     source_proof: str | None = None
+    statements: Mapping[str, bytes] = field(default_factory=dict)  # of monitors, by path
     proofs: Sequence[Part] = ()  # and the files that belong to them
     trust: Mapping[str, bytes] = field(default_factory=dict)  # copies for convenience; never trusted
 
@@ -35,6 +36,7 @@ class Contents:
             self.events,
             self.source_events,
             *(part(name, text.encode()) for name, text in texts if text is not None),
+            *(part(*each) for each in sorted(self.statements.items())),
             *(each for each in self.proofs if not each.entry.name.startswith(names.META)),
             *(part(names.TRUST + name, data) for name, data in sorted(self.trust.items())),
             *(each for each in self.proofs if each.entry.name.startswith(names.META)),

@@ -11,6 +11,7 @@ from uuid import UUID
 from foja.core.bundle.names import FOLDERS
 from foja.core.canonical import Json, canonical, parse
 from foja.errors import BadBundle, NotCanonical
+from foja.quotation import quoted
 
 SCHEMA = "foja/bundle/v1"
 PROFILE = "evidence/v1"
@@ -130,8 +131,8 @@ def _read(part: Callable[..., Part], readers: Readers, value: Json) -> Part:
 def _closed(value: Json, names: Iterable[str]) -> Mapping[str, Json]:
     if not isinstance(value, dict) or set(value) != set(names):
         wrong = sorted(set(value) ^ set(names)) if isinstance(value, dict) else [type(value).__name__]
-        named = ", ".join(wrong)[:200]
-        raise BadBundle("UNKNOWN_FIELD", f"the manifest has missing or unknown fields: {named!a}")
+        named = quoted(", ".join(wrong))
+        raise BadBundle("UNKNOWN_FIELD", f"the manifest has missing or unknown fields: {named}")
     return value
 
 
@@ -174,7 +175,7 @@ def _uuid(value: Json) -> UUID:
 
 
 def _refusal(value: Json) -> BadBundle:
-    return BadBundle("MALFORMED", f"the manifest has an invalid value: {str(value)[:80]!a}")
+    return BadBundle("MALFORMED", f"the manifest has an invalid value: {quoted(str(value))}")
 
 
 _FIELDS = frozenset(

@@ -7,6 +7,7 @@ import unicodedata
 from typing import NamedTuple
 
 from foja.errors import BadBundle
+from foja.quotation import quoted
 
 MIMETYPE = "mimetype"
 MEDIA_TYPE = b"application/vnd.etsi.asic-e+zip"
@@ -15,6 +16,7 @@ EVENTS = "evidence/events.jsonl"
 LOG_PROOF = "evidence/events.tlog-proof"
 SOURCE_EVENTS = "evidence/source.jsonl"
 SOURCE_PROOF = "evidence/source.tlog-proof"
+MONITORED, SOURCE_MONITORED = "evidence/events.monitor", "evidence/source.monitor"
 ASIC_MANIFEST = "META-INF/ASiCManifest.xml"
 ARCHIVE_MANIFEST = "META-INF/ASiCArchiveManifest"  # the beginning of the names of renewals
 NEWEST_MANIFEST = f"{ARCHIVE_MANIFEST}.xml"  # the list of the newest renewal; older ones have a number
@@ -38,6 +40,7 @@ _MEDIA_TYPES = {  # of the files that a bundle has, and of the most frequent doc
     "jsonl": "application/jsonl",
     "pem": "application/pem-certificate-chain",
     "tlog-proof": "text/plain",
+    "monitor": "text/plain",
     "vkey": "text/plain",
     "txt": "text/plain",
     "csv": "text/csv",
@@ -153,6 +156,6 @@ def check_name(name: str) -> None:
     """Raise `BadBundle` if this name is not valid or could be unpacked outside its folder."""
     parts = name.split("/")
     if name.startswith("/") or ".." in parts or _FORBIDDEN.search(name):
-        raise BadBundle("PATH_TRAVERSAL", f"{name!a} could be unpacked outside its folder")
+        raise BadBundle("PATH_TRAVERSAL", f"{quoted(name)} could be unpacked outside its folder")
     if "" in parts or "." in parts or len(name.encode()) > LONGEST_NAME:
-        raise BadBundle("ZIP_LAYOUT", f"{name!a} is not a valid file name in a bundle")
+        raise BadBundle("ZIP_LAYOUT", f"{quoted(name)} is not a valid file name in a bundle")

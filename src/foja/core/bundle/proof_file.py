@@ -15,6 +15,7 @@ from foja.core.bundle.names import MIMETYPE
 from foja.core.bundle.proof_readme import README
 from foja.core.bundle.reader import open_container
 from foja.errors import BadBundle
+from foja.quotation import quoted
 
 MEDIA_TYPE = b"application/vnd.foja.proof+zip"
 SUFFIX = ".foja-proof"
@@ -53,7 +54,7 @@ def decode(file: BinaryIO) -> ProofFile:
         raise BadBundle("ZIP_BOMB", f"the file has {size:,} bytes; a proof has at most {MAX_BYTES:,}")
     container = open_container(file, MEDIA_TYPE)
     if unknown := [name for name in container.names if name not in _NAMES]:
-        raise BadBundle("UNREFERENCED_ENTRY", f"{unknown[0]!a} is not a file of a proof")
+        raise BadBundle("UNREFERENCED_ENTRY", f"{quoted(unknown[0])} is not a file of a proof")
     expected = [name for name in _NAMES if name != ARGUMENTS or ARGUMENTS in container]
     if missing := [name for name in expected if name not in container]:
         raise BadBundle("MISSING_ENTRY", f"{missing[0]} is missing")

@@ -156,7 +156,7 @@ def _name(data: bytes) -> str:
     try:
         name = data.decode()
     except UnicodeDecodeError:
-        raise BadBundle("ZIP_LAYOUT", f"{data!a} is not a name in UTF-8") from None
+        raise BadBundle("ZIP_LAYOUT", f"{quoted(str(data))} is not a name in UTF-8") from None
     check_name(name)
     return name
 

@@ -62,6 +62,8 @@ def judge_bundle(file: BinaryIO, question: BundleRequest) -> Report:
     sealed, proven = check_seals(files.seals, question.trust, question.at, budget, question.anchored)
     try:
         manifest = files.manifest()
+        if inside := files.statements():
+            question = replace(question, statements=(*inside, *question.statements))
     except BadBundle as error:
         return _report(question, subject, (refusal(CONTAINER, error), *sealed), ())
     moment = min(proven.at, question.at) if proven else question.at

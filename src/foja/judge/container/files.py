@@ -15,9 +15,11 @@ from foja.core.bundle.manifest import Manifest
 from foja.core.bundle.reader import Container, open_container
 from foja.errors import BadBundle
 from foja.judge.container.copies import check_copies
+from foja.judge.detached import Detached
 from foja.quotation import quoted
 
 MAX_SEALS = 100
+LARGEST_STATEMENT = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +52,18 @@ class Files:
         heights = {name: names.header_height(name) for name in self.digests}
         return [(height, self._read(name)) for name, height in heights.items() if height is not None]
 
+    def statements(self) -> tuple[Detached, ...]:
+        """Return the statements of monitors in the bundle."""
+        found = [name for name in (names.MONITORED, names.SOURCE_MONITORED) if name in self.digests]
+        return tuple(Detached(self.container.read(name, LARGEST_STATEMENT), name) for name in found)
+
     def _check_named(self, found: Manifest) -> None:
         proofs = [each.path for each in found.evidence]
         inside = [found.document] if found.document else []
-        source = [names.SOURCE_EVENTS, names.SOURCE_PROOF] if found.source else []
+        source = [names.SOURCE_EVENTS, names.SOURCE_PROOF, names.SOURCE_MONITORED] if found.source else []
         groups = [name for _, paths in records_of(found) for name in paths[1:]]
         known = {names.MANIFEST, names.EVENTS, names.LOG_PROOF, *inside, *source, *proofs, *groups}
-        known |= {names.TSA_COPIES, names.LOG_COPY}
+        known |= {names.MONITORED, names.TSA_COPIES, names.LOG_COPY}
         for name in self.digests:
             if name not in known and names.header_height(name) is None:
                 raise BadBundle("UNREFERENCED_ENTRY", f"{quoted(name)} is not in the manifest")
@@ -140,7 +147,7 @@ def _seals(container: Container) -> Iterator[Seal]:
         data = container.read(name)
         files = asic.decode(data)
         if files.token != stamp:
-            raise BadBundle("MALFORMED", f"{name} names the token {files.token!a}, not {stamp}")
+            raise BadBundle("MALFORMED", f"{name} names the token {quoted(files.token)}, not {stamp}")
         others = _group(container, data, files) if group else ()
         yield Seal(stamp, data, files, container.read(stamp), others)
 

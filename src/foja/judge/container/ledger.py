@@ -32,7 +32,8 @@ def read_history(container: Container, manifest: Manifest, marks: Marks) -> Reco
         raise BadBundle(
             "WITNESS_MISMATCH", f"the history is of a {quoted(manifest.stream.domain)}, not of a {DOMAIN}"
         )
-    return read_records(_kept(marks.passing(_events(container, manifest.stream, names.EVENTS))))
+    lines = split(container.chunks(names.EVENTS))
+    return read_records(_kept(marks.passing(_events(lines, manifest.stream))))
 
 
 def _kept(events: Iterable[Excerpt]) -> Iterator[Excerpt]:
@@ -75,7 +76,8 @@ def check_source(container: Container, manifest: Manifest, history: History, mar
     if named != document_of(source):
         raise BadBundle("TRANSCRIPT_MISMATCH", "the history names another conversation, or none")
     digest, contents = sha256(), ContentsReader()
-    events = contents.reading(marks.passing(_events(container, source, names.SOURCE_EVENTS)))
+    lines = contents.measuring(split(container.chunks(names.SOURCE_EVENTS)))
+    events = contents.reading(marks.passing(_events(lines, source)))
     for line in transcript(source.domain, source.entity_id, events):
         digest.update(line)
     if digest.digest() != manifest.witness_hash:
@@ -97,10 +99,10 @@ def find_stream_inclusion(
     return inclusion
 
 
-def _events(container: Container, stream: StreamHead, path: str) -> Iterator[Excerpt]:
-    """Yield the events of a file, each checked; they must end where the manifest says."""
+def _events(lines: Iterator[bytes], stream: StreamHead) -> Iterator[Excerpt]:
+    """Yield the events of these lines, each checked; they must end where the manifest says."""
     head, count = b"", 0
-    for event in decode(stream.domain, stream.entity_id, split(container.chunks(path))):
+    for event in decode(stream.domain, stream.entity_id, lines):
         head, count = event.chain_hash, count + 1
         yield event
     if count != stream.events:

@@ -86,7 +86,9 @@ def judge_others(
     open_ = [each for each in counted.not_checked if each != OTHERS or not (agreed and vouched)]
     open_ += [] if (agreed and vouched) or OTHERS in open_ else [OTHERS]
     open_ += [] if agreed or all(_is_known(each, trust) for each in inclusions) else [RESTARTED]
-    return (replace(counted, not_checked=tuple(open_)), *findings)
+    if tuple(open_) != counted.not_checked:
+        counted = replace(counted, not_checked=tuple(open_))
+    return (counted, *findings)
 
 
 def alone(statement: Detached) -> Finding:
@@ -151,7 +153,7 @@ def _check_signed(note: str, statement: MonitorStatement, trust: Trust) -> Findi
         return Finding(EVIDENCE, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail, missing=missing)
     open_note(note, keys)
     size, log = statement.checkpoint.size, quoted(statement.checkpoint.origin)
-    time = f"{statement.moment:%Y-%m-%d %H:%M:%S} UTC"
+    time = f"{statement.moment:%Y-%m-%dT%H:%M:%SZ}"
     detail = (
         f"the monitor {quoted(signer.name)} found event {statement.events - 1} as the last one of"
         f" {statement.entity_id}, each number once, in {size} entries of {log},"

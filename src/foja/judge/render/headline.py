@@ -25,8 +25,8 @@ from foja.proofs.finding import Finding, Reason, Status, TrustItem
 from foja.quotation import LONGEST_LINE, quoted
 
 MISSING_NAMED = 12
-_SEAL = "seal"
-_NO_PROOFS = {"container", "ledger", _SEAL, "signature"}  # what a bundle has without any proof
+_LEDGER, _SEAL = "ledger", "seal"
+_NO_PROOFS = {"container", _LEDGER, _SEAL, "signature"}  # what a bundle has without any proof
 _REQUESTED = "document.protected.requested"
 _NO_PROOF = ("document", Reason.UNKNOWN_PROOF)
 _NOT_THERE = (Status.ABSENT, Status.PENDING)
@@ -137,7 +137,7 @@ def _wrong(invalid: Sequence[Finding], language: str) -> str:
 
 def _fault(finding: Finding, language: str) -> str:
     sentence = say_times(explain(finding, language)[0], language)
-    if finding.reason in WRONG:
+    if finding.reason in WRONG and finding.evidence != _LEDGER:
         sentence = WRONG[finding.reason][index_of(language)]
     plain = finding.evidence == "container" and bool(sentence)
     return sentence if plain else f"{kind_name(finding, language)}: {sentence}".removesuffix(": ")

@@ -76,7 +76,7 @@ _PATTERNS: Final = {
         "lo que el registro anotó después de que el monitor mirara"
     ),
     f"the monitor {_Q} found event ([0-9]+) as the last one of ([0-9a-f-]+), each number once,"
-    f" in ([0-9]+) entries of {_Q}, on ([0-9: -]+ UTC)": (
+    f" in ([0-9]+) entries of {_Q}, on (.+)": (
         "el monitor {0} encontró el evento {1} como el último de {2}, cada número una vez,"
         " en {3} entradas de {4}, el {5}"
     ),
@@ -123,6 +123,13 @@ _PATTERNS: Final = {
     ),
     f"{_Q} does not match the CRC-32 in its header": (
         "{0} no coincide con la suma de control de su cabecera: está dañado o se cambió"
+    ),
+    f"{_Q} is not a file of a proof": "{0} no es un archivo de una prueba",
+    "the arguments are not those whose digest the event names": (
+        "los argumentos no son aquellos cuya huella nombra el evento"
+    ),
+    "the body of event ([0-9]+) does not match its hash": (
+        "el contenido del evento {0} no coincide con su huella"
     ),
     re.escape(GROUP_NOT_GIVEN): (
         "grupo: no se aportaron los demás archivos de su grupo en el registro de evidencias"
@@ -276,7 +283,7 @@ REASONS: Final[dict[str, str]] = {
     "IDENTITY_NOT_TRUSTED": "lo firmó una identidad que usted no nombró",
     "ENTRY_MISMATCH": "el registro anotó otra cosa",
     "CHECKPOINT_UNSIGNED": "el registro no firmó su punto de control",
-    "INCLUSION_INVALID": "la entrada no está en el registro",
+    "INCLUSION_INVALID": "no está probado que la entrada esté en el registro: la prueba no es válida",
     "COSIGNATURE_INVALID": "una cofirma no corresponde al punto de control",
     "COSIGNERS_MISSING": "lo avalan menos cofirmantes de los que exige su política",
     "MONITOR_INVALID": "no es una declaración del monitor que nombra",

@@ -41,9 +41,9 @@ class Section:
     complete: tuple[str, ...]
 
 
-def quote(words: str | None) -> str:
-    """Return the words of a stranger as a visible quotation."""
-    return quoted(words or "", LONGEST_LINE, straight=True)
+def quote(words: str | None, *, json: bool = False) -> str:
+    """Return the words of a stranger as a visible quotation; only JSON keeps its straight marks."""
+    return quoted(words or "", LONGEST_LINE, straight=json)
 
 
 def _hexadecimal(digest: str) -> str:
@@ -100,10 +100,11 @@ def _say(each: Statement, names: Names, language: str, inline: int) -> Said:
     def part(name: str, words: str | None) -> str:
         if words is None:
             return ""
+        shown = quote(words, json=name == "content" and each.act is not Act.SAID)
         if len(words) <= inline:
-            return text(f"said_{name}", language, words=quote(words))
+            return text(f"said_{name}", language, words=shown)
         if inline:
-            long.append(f"{text(f'said_{name}_below', language)} {quote(words)}")
+            long.append(f"{text(f'said_{name}_below', language)} {shown}")
         return ""
 
     values = {

@@ -12,6 +12,7 @@ from typing import Any
 
 from foja.core.canonical import Json, canonical, parse
 from foja.errors import NotCanonical, Tampered
+from foja.quotation import quoted
 
 FORM = "foja/evm/v1"
 TAG = b"LDG1"
@@ -118,7 +119,7 @@ def _object(value: Json, names: set[str]) -> Mapping[str, Any]:
 
 def _count(value: Json, *, most: int = 2**53 - 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise Tampered(f"an EVM proof needs a number from 0 to {most}, not {str(value)[:40]!a}")
+        raise Tampered(f"an EVM proof needs a number from 0 to {most}, not {quoted(str(value))}")
     return value
 
 

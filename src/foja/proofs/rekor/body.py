@@ -11,6 +11,7 @@ from foja.errors import Tampered
 from foja.proofs.finding import Flaw, Reason, Status
 from foja.proofs.rekor.bundle import LogEntry
 from foja.proofs.rekor.fields import Fields
+from foja.quotation import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ def read_body(entry: LogEntry) -> Recorded:
         raise Tampered("the entry is not of the kind that the bundle names")
     reader = _READERS.get((entry.kind, entry.version))
     if reader is None:
-        detail = f"entries of kind {entry.kind[:40]!a} version {entry.version[:10]!a} are not supported"
+        detail = f"entries of kind {quoted(entry.kind)} version {quoted(entry.version)} are not supported"
         raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
     return reader(body.inner("spec"))
 
@@ -88,7 +89,7 @@ def _only(record: Fields) -> Fields:
 
 def _check_sha256(algorithm: str) -> None:
     if algorithm not in ("sha256", "SHA2_256"):
-        detail = f"the entry's digest is by {algorithm[:20]!a}; only SHA-256 is supported"
+        detail = f"the entry's digest is by {quoted(algorithm)}; only SHA-256 is supported"
         raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
 
 

@@ -8,6 +8,7 @@ from foja.core.canonical import Json
 from foja.errors import Tampered
 from foja.proofs.finding import Flaw, Reason, Status
 from foja.proofs.rekor.fields import Fields
+from foja.quotation import quoted
 
 MAX_BYTES = 2 << 20
 MEDIA = "application/vnd.dev.sigstore.bundle"
@@ -79,7 +80,7 @@ class Envelope:
     def is_about(self, digest: bytes) -> bool:
         """Return whether this SHA-256 digest is a subject of the in-toto statement, or raise `Tampered`."""
         if self.type != _STATEMENT:
-            detail = f"an envelope of type {self.type[:60]!a} is not supported, only {_STATEMENT}"
+            detail = f"an envelope of type {quoted(self.type)} is not supported, only {_STATEMENT}"
             raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
         subjects = Fields.parse(self.payload, "the statement").each("subject", most=MAX_SUBJECTS)
         named = [each.inner("digest") for each in subjects]
@@ -118,7 +119,7 @@ def read_bundle(value: Json) -> SigstoreBundle:
 def _bundle(whole: Fields) -> SigstoreBundle:
     version = _VERSIONS.get(whole.text("mediaType"))
     if version is None:
-        raise Tampered(f"the bundle's mediaType {whole.text('mediaType')[:80]!a} is not known")
+        raise Tampered(f"the bundle's mediaType {quoted(whole.text('mediaType'))} is not known")
     material = whole.inner("verificationMaterial", _MATERIAL)
     signature, digest, envelope = _signed(whole)
     certificate, issuers = _certificates(material, version)
@@ -146,7 +147,7 @@ def _stated(message: Fields) -> bytes | None:
         return None
     digest = message.inner("messageDigest", {"algorithm", "digest"})
     if digest.text("algorithm") != "SHA2_256":
-        detail = f"the bundle's digest is by {digest.text('algorithm')[:20]!a}; only SHA2_256 is supported"
+        detail = f"the bundle's digest is by {quoted(digest.text('algorithm'))}; only SHA2_256 is supported"
         raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
     return digest.data("digest")
 

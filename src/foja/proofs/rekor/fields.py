@@ -12,6 +12,7 @@ from foja.core.canonical import Json, parse
 from foja.core.event import is_in_calendar
 from foja.core.serializer import MAX_INTEGER
 from foja.errors import NotCanonical, Tampered
+from foja.quotation import quoted
 
 _COUNT = re.compile("0|[1-9][0-9]{0,15}")
 _PEM = re.compile("-----BEGIN ([A-Z ]+)-----\n([A-Za-z0-9+/=\n]+)\n-----END \\1-----\n*")
@@ -28,7 +29,7 @@ class Fields:
         self._where = where
         unknown = sorted(set(value) - set(known)) if known is not None else []
         if unknown:
-            raise Tampered(f"{where} has the field {unknown[0]!a}, which is not known")
+            raise Tampered(f"{where} has the field {quoted(unknown[0])}, which is not known")
 
     @classmethod
     def parse(cls, data: bytes, where: str, known: Iterable[str] | None = None) -> Fields:

@@ -116,7 +116,7 @@ def _check_trust(
     """Return the key or root that you trust, whose revocation is not known, and remarks, or raise `Flaw`."""
     item = TrustItem("signer", "the public key of the signer", f"sha256:{signer.fingerprint}")
     if signer.spki in terms.keys:
-        return item, (), check_algorithms({use_of(signer.key)}, at, terms.sunsets)
+        return item, (), check_algorithms(frozenset({use_of(signer.key)}), at, terms.sunsets)
     if signer.certificate is None:
         detail = "you did not name this key"
         raise Flaw(Reason.SIGNER_NOT_TRUSTED, detail, Status.INDETERMINATE, (item,))

@@ -18,6 +18,7 @@ from foja.proofs.finding import Flaw, Reason, Status
 from foja.proofs.signatures.signer import Signature, Signer, certified, given_signer, unsupported
 from foja.proofs.tsa.certificate import parse_certificates
 from foja.proofs.tsa.cms import MAX_CERTIFICATES
+from foja.quotation import quoted
 
 MAX_BYTES = 65_536
 HASHES: Mapping[str, HashAlgorithm] = {"256": SHA256(), "384": SHA384(), "512": SHA512()}
@@ -111,7 +112,7 @@ def _verify(signer: Signer, algorithm: str, parts: _Parts) -> None:
     elif isinstance(key, rsa.RSAPublicKey) and algorithm[:2] == "PS" and digest:
         key.verify(value, signed, padding.PSS(padding.MGF1(digest), digest.digest_size), digest)
     else:
-        raise unsupported(f"its algorithm {algorithm[:20]!a} is not supported with this key")
+        raise unsupported(f"its algorithm {quoted(algorithm)} is not supported with this key")
 
 
 def _dss(value: bytes, size: int) -> bytes:

@@ -100,70 +100,19 @@ export interface AppendOptions {
   v?: number;
 }
 
-export interface StreamState {
-  id: string;
-  next_seq: number;
-  sealed: number;
-  gaps: number;
-}
-
-export interface EventProof {
-  event: string;
-  proof: string;
-  index: number;
-  size: number;
-  key: string;
-}
-
-export class Stream {
+/** The events of one stream of the server, read and followed. */
+export class History {
   readonly id: string;
-  append(kind: string, payload: Payload, options?: AppendOptions): Promise<Appended>;
   events(options?: { after?: string | number | null; limit?: number }): Promise<Event[]>;
   follow(options?: { after?: string | number | null; signal?: AbortSignal }): AsyncGenerator<StreamItem>;
-  state(): Promise<StreamState>;
-  prove(seq: number): Promise<EventProof>;
+  prove(seq: number): Promise<ProvenEvent>;
 }
 
-export interface Reservation {
-  token: string;
-  seqs: number[];
-  deadline: string;
-}
+export type EventProof = ProvenEvent;
 
-export interface Approval {
-  id: string;
-  tool_name: string;
-  tool_args: Payload;
-  tool_use_id: string | null;
-  expires_at: string | null;
-  requested_seq: number;
-  state: "requested" | "approved" | "denied" | "expired";
-  reason: string | null;
-  decided_by: string | null;
-  decided_seq: number | null;
-}
+export class Stream extends StreamActs {}
 
-export class Conversation extends Stream {
-  reserve(count: number, options?: { ttl?: number; intents?: Json[] | null }): Promise<Reservation>;
-  fill(token: string, seq: number, kind: string, payload: Payload, options?: AppendOptions): Promise<Appended>;
-  void(token: string, seq: number, reason: string): Promise<{ seq: number; voided: true }>;
-  emit(
-    kind: string,
-    payload: Payload,
-    options?: { turn?: string | number | null; blockIndex?: number | null; eventIndex?: number | null },
-  ): Promise<Transient>;
-  requestApproval(
-    toolName: string,
-    toolArgs: Payload,
-    options?: { approvalId?: string; ttl?: number; toolUseId?: string | null; actor?: string | null },
-  ): Promise<Approval>;
-  decide(
-    approvalId: string,
-    decision: "approved" | "denied",
-    options?: { reason?: string | null; actor?: string | null },
-  ): Promise<Approval & { mine: boolean }>;
-  approvals(): Promise<Approval[]>;
-}
+export class Conversation extends ConversationActs {}
 
 export interface DocumentView {
   id: string;
@@ -178,7 +127,7 @@ export interface DocumentView {
   [more: string]: any;
 }
 
-export class Document extends Stream {
+export class Document extends History {
   /** Of a document that was just added. */
   readonly sha256?: string | null;
   readonly name?: string | null;
@@ -213,6 +162,120 @@ export interface Report {
 
 // Written by `make generate`; do not edit. Begin.
 
+/** A conversation, with its first event if the request had one. */
+export interface OpenedConversation {
+  id: string;
+  event: Event | null;
+}
+/** A stream in a list. */
+export interface StreamId {
+  id: string;
+}
+/** How far a stream is. */
+export interface StreamState {
+  id: string;
+  next_seq: number;
+  sealed: number;
+  gaps: number;
+}
+/** Why a request was refused, and what to do next (RFC 9457). */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  error: string | null;
+  code: string | null;
+}
+/** The result for one event of a batch: its event, or why there is none. */
+export interface BatchResult {
+  event: Event | null;
+  new: boolean;
+  problem: Problem | null;
+}
+/** The result for each event of a batch, in its order. */
+export interface BatchAnswer {
+  appended: number;
+  results: Array<BatchResult>;
+}
+/** An event and the proof that the log has it, as the texts of their files. */
+export interface ProvenEvent {
+  proof: string;
+  event: string;
+  arguments: string | null;
+  index: number;
+  size: number;
+  key: string;
+}
+/** An event whose body was erased. */
+export interface ErasedEvent {
+  seq: number;
+  erased: boolean;
+}
+/** A document, and whether this request added it. */
+export interface AddedDocument {
+  id: string;
+  sha256: string | null;
+  name: string | null;
+  size: number | null;
+  custody: string | null;
+  new: boolean;
+}
+/** Reserved numbers, and the token that fills them. */
+export interface Reservation {
+  token: string;
+  seqs: Array<number>;
+  deadline: string;
+}
+/** The new deadline of the slots that are still open. */
+export interface Deadline {
+  deadline: string;
+}
+/** A number that was voided. */
+export interface VoidedSlot {
+  seq: number;
+  voided: boolean;
+}
+/** A requested approval and its state.
+
+    `decided_seq` is None until an event records the decision. This also holds for an
+    expired approval whose expiry is not recorded yet. */
+export interface Approval {
+  id: string;
+  tool_name: string;
+  tool_args: Payload;
+  tool_use_id: string | null;
+  expires_at: string | null;
+  requested_seq: number;
+  state: string;
+  reason: string | null;
+  decided_by: string | null;
+  decided_seq: number | null;
+  policy: string | null;
+}
+/** An approval with the decision that counts. */
+export interface DecidedApproval {
+  id: string;
+  tool_name: string;
+  tool_args: Payload;
+  tool_use_id: string | null;
+  expires_at: string | null;
+  requested_seq: number;
+  state: string;
+  reason: string | null;
+  decided_by: string | null;
+  decided_seq: number | null;
+  policy: string | null;
+  mine: boolean;
+}
+/** How far a stream of a domain is. */
+export interface DomainStreamState {
+  id: string;
+  next_seq: number;
+  sealed: number;
+  gaps: number;
+  domain: string;
+}
 /** A job as it stands. */
 export interface JobView {
   id: number;
@@ -253,12 +316,48 @@ export interface PausedType {
   paused: boolean;
 }
 
-export interface Jobs {
+export class ConversationsActs {
+  create(options?: { id?: string | null; event?: FirstEvent | null; idempotencyKey?: string | null }): Promise<OpenedConversation>;
+  list(options?: { before?: string | null; limit?: number }): Promise<StreamId[]>;
+}
+
+export class ConversationActs extends History {
+  state(): Promise<StreamState>;
+  append(kind: string, payload: Payload, options?: { expectedSeq?: number | null; actor?: string | null; v?: number; idempotencyKey?: string | null }): Promise<Appended>;
+  appendMany(events: Array<BatchEvent>, options?: { atomic?: boolean; idempotencyKey?: string | null }): Promise<BatchAnswer>;
+  prove(seq: number): Promise<ProvenEvent>;
+  erase(seq: number, reason: string): Promise<ErasedEvent>;
+  protect(requiredEvidence?: string | Array<string>, options?: { idempotencyKey?: string | null }): Promise<AddedDocument>;
+  reserve(count: number, options?: { ttl?: number; intents?: Array<any> | null; idempotencyKey?: string | null }): Promise<Reservation>;
+  extend(token: string, ttl: number): Promise<Deadline>;
+  fill(token: string, seq: string, kind: string, payload: Payload, options?: { actor?: string | null; v?: number; idempotencyKey?: string | null }): Promise<Appended>;
+  void(token: string, seq: string, reason: string): Promise<VoidedSlot>;
+  emit(kind: string, payload: Payload, options?: { turn?: string | number | null; blockIndex?: number | null; eventIndex?: number | null }): Promise<Transient>;
+  requestApproval(toolName: string, toolArgs: Payload, options?: { ttl?: number; approvalId?: string | null; toolUseId?: string | null; policy?: string | null; turn?: string | number | null; blockIndex?: number | null; actor?: string | null; idempotencyKey?: string | null }): Promise<Approval>;
+  approvals(): Promise<Approval[]>;
+  approval(approvalId: string): Promise<Approval>;
+  decide(approvalId: string, decision: string, options?: { reason?: string | null; actor?: string | null }): Promise<DecidedApproval>;
+}
+
+export class StreamsActs {
+  domains(): Promise<Payload[]>;
+  list(domain: string, options?: { before?: string | null; limit?: number }): Promise<StreamId[]>;
+}
+
+export class StreamActs extends History {
+  state(): Promise<DomainStreamState>;
+  append(kind: string, payload: Payload, options?: { expectedSeq?: number | null; actor?: string | null; v?: number; idempotencyKey?: string | null }): Promise<Appended>;
+  appendMany(events: Array<BatchEvent>, options?: { atomic?: boolean; idempotencyKey?: string | null }): Promise<BatchAnswer>;
+  prove(seq: number): Promise<ProvenEvent>;
+  protect(requiredEvidence?: string | Array<string>, options?: { idempotencyKey?: string | null }): Promise<AddedDocument>;
+}
+
+export class JobsActs {
   list(options?: { state?: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled" | null; type?: string | null; entityId?: string | null; before?: number | null; limit?: number }): Promise<JobView[]>;
   show(jobId: number): Promise<JobView>;
-  enqueue(type: string, entityId: string, options?: { key?: string | null; payload?: { [name: string]: any } | null; delay?: number; priority?: number; idempotencyKey?: string | null }): Promise<EnqueuedJob>;
-  retry(options?: { ids?: number | Array<number> | null; state?: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled" | null; type?: string | null; entityId?: string | null }): Promise<ChangedJobs>;
-  cancel(options?: { ids?: number | Array<number> | null; state?: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled" | null; type?: string | null; entityId?: string | null }): Promise<ChangedJobs>;
+  enqueue(type: string, entityId: string, options?: { key?: string | null; payload?: Payload | null; delay?: number; priority?: number; idempotencyKey?: string | null }): Promise<EnqueuedJob>;
+  retry(ids?: number | Array<number> | null, options?: { state?: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled" | null; type?: string | null; entityId?: string | null }): Promise<ChangedJobs>;
+  cancel(ids?: number | Array<number> | null, options?: { state?: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled" | null; type?: string | null; entityId?: string | null }): Promise<ChangedJobs>;
   pause(jobType: string): Promise<PausedType>;
   resume(jobType: string): Promise<PausedType>;
 }
@@ -300,7 +399,7 @@ export class Client {
     remove(productId: string, imageId: string, options?: { reason?: string }): Promise<Event>;
     protect(productId: string, requiredEvidence?: Evidence[]): Promise<Document>;
   };
-  readonly jobs: Jobs;
+  readonly jobs: JobsActs;
   stream(domain: string, id?: string): Stream;
   verify(
     data: Data,

@@ -476,7 +476,7 @@ export class Client {
     this.documents = new Documents(transport);
     this.conversations = new Conversations(transport, this.documents);
     this.images = new Images(transport, this.documents);
-    this.jobs = new Jobs(transport);
+    this.jobs = new JobsActs(transport);
   }
 
   /** Return a stream of a domain of yours: a new one, or the one with this id. */
@@ -507,10 +507,15 @@ class Transport {
     return (await this.send(method, path, options)).json();
   }
 
-  /** Post JSON under an idempotency key, the same for every try. */
-  async append(path, json, key = globalThis.crypto.randomUUID()) {
-    const answer = await this.send("POST", path, { json, headers: { "idempotency-key": key } });
+  /** Return the event of an answer, and whether it was recorded before. */
+  async record(method, path, options = {}) {
+    const answer = await this.send(method, path, options);
     return { ...(await answer.json()), replayed: answer.status === 200 };
+  }
+
+  /** Post JSON under an idempotency key, the same for every try. */
+  append(path, json, key = globalThis.crypto.randomUUID()) {
+    return this.record("POST", path, { json, headers: { "idempotency-key": key } });
   }
 
   /** Return a good answer, or throw a `FojaError`. `safe`: asking twice does what asking once does. */
@@ -572,18 +577,12 @@ async function problemOf(answer) {
   return new FojaError(message, { status: answer.status, code, error, retryAfter: seconds >= 0 ? seconds : null });
 }
 
-/** One stream of the server. It exists from its first event on. */
-export class Stream {
+/** The events of one stream of the server, read and followed. */
+class History {
   constructor(transport, id, path) {
     this._transport = transport;
     this._path = path;
     this.id = id;
-  }
-
-  /** Append one event and return it. A lost answer is asked for again, under the same key. */
-  append(kind, payload, { idempotencyKey, expectedSeq = null, actor = null, v = 1 } = {}) {
-    const body = { kind, payload, expected_seq: expectedSeq, actor, v };
-    return this._transport.append(`${this._path}/events`, body, idempotencyKey);
   }
 
   /** Return up to `limit` events after a cursor or number. */
@@ -606,11 +605,6 @@ export class Stream {
    */
   follow({ after = null, signal } = {}) {
     return new Follower(this._transport, `${this._path}/stream`, after, signal).items();
-  }
-
-  /** Return `next_seq`, `sealed` and `gaps`. */
-  state() {
-    return this._transport.ask("GET", this._path);
   }
 
   /** Return the event and the proof that the log has it; `foja verify` checks them. */
@@ -705,54 +699,202 @@ async function* frames(body, onSilence) {
   }
 }
 
-/** A conversation of the server. */
-export class Conversation extends Stream {
-  /** Reserve the next numbers. A lost answer is not asked for again: it would take others. */
-  reserve(count, { ttl = 30, intents = null } = {}) {
-    const body = { count, ttl, intents };
-    return this._transport.ask("POST", `${this._path}/slots`, { json: body, safe: false });
+// Written by `make generate`; do not edit. Begin.
+
+/** What callers can do about conversations. */
+class ConversationsActs {
+  constructor(transport) {
+    this._transport = transport;
   }
 
-  /** Fill a reserved number with its event. */
-  fill(token, seq, kind, payload, { idempotencyKey, actor = null, v = 1 } = {}) {
-    const path = `${this._path}/slots/${segment(token)}/${seq}`;
-    return this._transport.append(path, { kind, payload, actor, v }, idempotencyKey);
+  /** Open a conversation. It exists from its first event on, which the body may contain. */
+  create({ id = null, event = null, idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", "/v1/conversations", { json: { id, event }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
   }
 
-  /** Void a reserved number; the conversation records the reason. */
-  void(token, seq, reason) {
-    return this._transport.ask("POST", `${this._path}/slots/${segment(token)}/${seq}/void`, { json: { reason } });
-  }
-
-  /** Send a transient event to the current followers. It is not numbered and not stored. */
-  emit(kind, payload, { turn = null, blockIndex = null, eventIndex = null } = {}) {
-    const json = { kind, payload, turn, block_index: blockIndex, event_index: eventIndex };
-    return this._transport.ask("POST", `${this._path}/transients`, { json, safe: false });
-  }
-
-  /** Request an approval of a tool use; the same id returns the first request. */
-  requestApproval(toolName, toolArgs, { approvalId = newId(), ttl = 300, toolUseId = null, policy = null, actor = null } = {}) {
-    const call = { tool_name: toolName, tool_args: toolArgs, ttl, policy };
-    const json = { ...call, approval_id: approvalId, tool_use_id: toolUseId, actor };
-    return this._transport.ask("POST", `${this._path}/approvals`, { json });
-  }
-
-  /** Decide `approved` or `denied`; the first decision or expiry wins and is returned. */
-  decide(approvalId, decision, { reason = null, actor = null } = {}) {
-    const json = { decision, reason, actor };
-    return this._transport.ask("POST", `${this._path}/approvals/${segment(approvalId)}`, { json });
-  }
-
-  /** Return every approval that was requested, in order. */
-  async approvals() {
-    return (await this._transport.ask("GET", `${this._path}/approvals`)).approvals;
+  /** List conversations, newest first; `next` says where older ones begin. */
+  async list({ before = null, limit = 100 } = {}) {
+    return (await this._transport.ask("GET", "/v1/conversations", { params: { before, limit } })).conversations;
   }
 }
 
-/** Every conversation of the tenant. */
-class Conversations {
-  constructor(transport, documents) {
+/** What callers can do with one conversation. */
+class ConversationActs extends History {
+  /** Return how many events a stream has, how many are sealed, and how many numbers were voided. */
+  state() {
+    return this._transport.ask("GET", `${this._path}`);
+  }
+
+  /** Append an event. The same Idempotency-Key again returns the first event, with 200. */
+  append(kind, payload, { expectedSeq = null, actor = null, v = 1, idempotencyKey = null } = {}) {
+    return this._transport.record("POST", `${this._path}/events`, { json: { kind, payload, expected_seq: expectedSeq, actor, v }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Append many events, all or none, or each by itself; see the result of each. */
+  appendMany(events, { atomic = false, idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", `${this._path}/events/batch`, { json: { events, atomic }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Return the proof that an event is in the log; 409 while no checkpoint covers it. */
+  prove(seq) {
+    return this._transport.ask("GET", `${this._path}/events/${segment(seq)}/proof`);
+  }
+
+  /** Erase the body of an event. Its hash and every proof of it stay valid. */
+  erase(seq, reason) {
+    return this._transport.ask("POST", `${this._path}/events/${segment(seq)}/erase`, { json: { reason } });
+  }
+
+  /** Add the sealed events as a document and request evidence of it. */
+  protect(requiredEvidence = "tsa", { idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", `${this._path}/protect`, { json: { required_evidence: requiredEvidence }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Reserve the next numbers, to be filled in any order before the deadline. */
+  reserve(count, { ttl = 30, intents = null, idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", `${this._path}/slots`, { json: { count, ttl, intents }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Extend the deadline of the slots that are still open. */
+  extend(token, ttl) {
+    return this._transport.ask("POST", `${this._path}/slots/${segment(token)}/extend`, { json: { ttl } });
+  }
+
+  /** Fill a slot with its event. The same event again returns the first, with 200. */
+  fill(token, seq, kind, payload, { actor = null, v = 1, idempotencyKey = null } = {}) {
+    return this._transport.record("POST", `${this._path}/slots/${segment(token)}/${segment(seq)}`, { json: { kind, payload, actor, v }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Void a slot; the conversation records the reason. */
+  void(token, seq, reason) {
+    return this._transport.ask("POST", `${this._path}/slots/${segment(token)}/${segment(seq)}/void`, { json: { reason } });
+  }
+
+  /** Send a transient event to the current followers; it is not numbered and not stored. */
+  emit(kind, payload, { turn = null, blockIndex = null, eventIndex = null } = {}) {
+    return this._transport.ask("POST", `${this._path}/transients`, { json: { kind, payload, turn, block_index: blockIndex, event_index: eventIndex }, safe: false });
+  }
+
+  /** Request an approval of a tool use. The same approval_id again returns the first request. */
+  requestApproval(toolName, toolArgs, { ttl = 300, approvalId = null, toolUseId = null, policy = null, turn = null, blockIndex = null, actor = null, idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", `${this._path}/approvals`, { json: { tool_name: toolName, tool_args: toolArgs, ttl, approval_id: approvalId, tool_use_id: toolUseId, policy, turn, block_index: blockIndex, actor }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** List the approvals of a conversation in order, with their states. */
+  async approvals() {
+    return (await this._transport.ask("GET", `${this._path}/approvals`)).approvals;
+  }
+
+  /** Return one approval with its state. */
+  approval(approvalId) {
+    return this._transport.ask("GET", `${this._path}/approvals/${segment(approvalId)}`);
+  }
+
+  /** Decide. The first decision or expiry wins and is returned; `mine` says whether it is yours. */
+  decide(approvalId, decision, { reason = null, actor = null } = {}) {
+    return this._transport.ask("POST", `${this._path}/approvals/${segment(approvalId)}`, { json: { decision, reason, actor } });
+  }
+}
+
+/** What callers can do about streams. */
+class StreamsActs {
+  constructor(transport) {
     this._transport = transport;
+  }
+
+  /** List the registered domains with their kinds. */
+  async domains() {
+    return (await this._transport.ask("GET", "/v1/streams")).domains;
+  }
+
+  /** List the streams of a domain, newest first; `next` says where older ones begin. */
+  async list(domain, { before = null, limit = 100 } = {}) {
+    return (await this._transport.ask("GET", `/v1/streams/${segment(domain)}`, { params: { before, limit } })).streams;
+  }
+}
+
+/** What callers can do with one stream. */
+class StreamActs extends History {
+  /** Return how many events a stream has, and how many are sealed. */
+  state() {
+    return this._transport.ask("GET", `${this._path}`);
+  }
+
+  /** Append an event of a domain of yours. The same Idempotency-Key again returns the first event. */
+  append(kind, payload, { expectedSeq = null, actor = null, v = 1, idempotencyKey = null } = {}) {
+    return this._transport.record("POST", `${this._path}/events`, { json: { kind, payload, expected_seq: expectedSeq, actor, v }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Append many events of a domain of yours, all or none, or each by itself. */
+  appendMany(events, { atomic = false, idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", `${this._path}/events/batch`, { json: { events, atomic }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Return the proof that an event is in the log; 409 while no checkpoint covers it. */
+  prove(seq) {
+    return this._transport.ask("GET", `${this._path}/events/${segment(seq)}/proof`);
+  }
+
+  /** Add the sealed events as a document and request evidence of it. */
+  protect(requiredEvidence = "tsa", { idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", `${this._path}/protect`, { json: { required_evidence: requiredEvidence }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+}
+
+/** What callers can do about jobs. */
+class JobsActs {
+  constructor(transport) {
+    this._transport = transport;
+  }
+
+  /** List jobs, newest first; `next` says where older ones begin. */
+  async list({ state = null, type = null, entityId = null, before = null, limit = 100 } = {}) {
+    return (await this._transport.ask("GET", "/v1/jobs", { params: { state, type, entity_id: entityId, before, limit } })).jobs;
+  }
+
+  /** Return one job as it stands. */
+  show(jobId) {
+    return this._transport.ask("GET", `/v1/jobs/${segment(jobId)}`);
+  }
+
+  /** Queue a job of a domain of yours. A type, a stream and a key make one job, for ever. */
+  enqueue(type, entityId, { key = null, payload = null, delay = 0.0, priority = 1, idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", "/v1/jobs", { json: { type, entity_id: entityId, key, payload, delay, priority }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Queue dead jobs anew with fresh tries, and waiting ones at once: these, or all that match. */
+  retry(ids = null, { state = null, type = null, entityId = null } = {}) {
+    return this._transport.ask("POST", "/v1/jobs/retry", { json: { ids, state, type, entity_id: entityId } });
+  }
+
+  /** End jobs that are not over, and put dead ones away: these, or all that match. */
+  cancel(ids = null, { state = null, type = null, entityId = null } = {}) {
+    return this._transport.ask("POST", "/v1/jobs/cancel", { json: { ids, state, type, entity_id: entityId } });
+  }
+
+  /** Stop claims of this type, for all tenants, until it is resumed; running jobs finish. */
+  pause(jobType) {
+    return this._transport.ask("POST", `/v1/jobs/types/${segment(jobType)}/pause`);
+  }
+
+  /** Let this type be claimed again. */
+  resume(jobType) {
+    return this._transport.ask("POST", `/v1/jobs/types/${segment(jobType)}/resume`);
+  }
+}
+
+// End of what `make generate` writes.
+
+/** One stream of a domain of yours. It exists from its first event on. */
+export class Stream extends StreamActs {}
+
+/** A conversation of the server. */
+export class Conversation extends ConversationActs {}
+
+/** Every conversation of the tenant. */
+class Conversations extends ConversationsActs {
+  constructor(transport, documents) {
+    super(transport);
     this._documents = documents;
   }
 
@@ -763,21 +905,17 @@ class Conversations {
 
   /** Return the ids of conversations, newest first. */
   async list({ before = null, limit = 100 } = {}) {
-    const found = await this._transport.ask("GET", "/v1/conversations", { params: { before, limit } });
-    return found.conversations.map((each) => each.id);
+    return (await super.list({ before, limit })).map((each) => each.id);
   }
 
   /** Add the sealed events as a document and request evidence of it. */
   async protect(id, requiredEvidence = ["tsa"]) {
-    const json = { required_evidence: requiredEvidence };
-    return this._documents._added(
-      await this._transport.ask("POST", `/v1/conversations/${segment(id)}/protect`, { json }),
-    );
+    return this._documents._added(await this.open(id).protect(requiredEvidence));
   }
 }
 
 /** A document of the server. */
-export class Document extends Stream {
+export class Document extends History {
   /** Request evidence of the document as it is now. An equal request returns the first one. */
   protect(requiredEvidence = ["tsa"]) {
     const json = { required_evidence: requiredEvidence };
@@ -896,52 +1034,6 @@ class Images {
     return this._documents._added(await this._transport.ask("POST", path, { json }));
   }
 }
-
-/** The jobs of the tenant. */
-// Written by `make generate`; do not edit. Begin.
-
-class Jobs {
-  constructor(transport) {
-    this._transport = transport;
-  }
-
-  /** List jobs, newest first; `next` says where older ones begin. */
-  async list({ state = null, type = null, entityId = null, before = null, limit = 100 } = {}) {
-    return (await this._transport.ask("GET", "/v1/jobs", { params: { state, type, entity_id: entityId, before, limit } })).jobs;
-  }
-
-  /** Return one job as it stands. */
-  show(jobId) {
-    return this._transport.ask("GET", `/v1/jobs/${segment(jobId)}`);
-  }
-
-  /** Queue a job of a domain of yours. A type, a stream and a key make one job, for ever. */
-  enqueue(type, entityId, { key = null, payload = null, delay = 0.0, priority = 1, idempotencyKey = null } = {}) {
-    return this._transport.ask("POST", "/v1/jobs", { json: { type, entity_id: entityId, key, payload, delay, priority }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
-  }
-
-  /** Queue dead jobs anew with fresh tries, and waiting ones at once: these, or all that match. */
-  retry({ ids = null, state = null, type = null, entityId = null } = {}) {
-    return this._transport.ask("POST", "/v1/jobs/retry", { json: { ids, state, type, entity_id: entityId } });
-  }
-
-  /** End jobs that are not over, and put dead ones away: these, or all that match. */
-  cancel({ ids = null, state = null, type = null, entityId = null } = {}) {
-    return this._transport.ask("POST", "/v1/jobs/cancel", { json: { ids, state, type, entity_id: entityId } });
-  }
-
-  /** Stop claims of this type, for all tenants, until it is resumed; running jobs finish. */
-  pause(jobType) {
-    return this._transport.ask("POST", `/v1/jobs/types/${segment(jobType)}/pause`);
-  }
-
-  /** Let this type be claimed again. */
-  resume(jobType) {
-    return this._transport.ask("POST", `/v1/jobs/types/${segment(jobType)}/resume`);
-  }
-}
-
-// End of what `make generate` writes.
 
 function imagesOf(productId) {
   return `/v1/products/${segment(productId)}/images`;

@@ -141,11 +141,20 @@ def add_bundle(verbs: Verbs) -> None:
         "write all evidence of a document as one file",
         "  foja bundle contract.pdf -o contract.asice\n"
         "  foja bundle DOC -o proof.asice --without-document    for readers who have the file\n"
-        "  foja bundle DOC -o contract.asice --certificate certificate.pdf --lang es",
+        "  foja bundle DOC -o contract.asice --certificate certificate.pdf --lang es\n"
+        "  foja bundle DOC -o contract.asice --monitor contract.monitor",
     )
     bundle.add_argument("document", metavar="DOC", help=DOCUMENT)
     bundle.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the file to write")
     bundle.add_argument("--without-document", action="store_true", help="leave out the bytes of the document")
+    bundle.add_argument(
+        "--monitor",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="put the statement of a monitor about its last event into it; may be repeated",
+    )
     bundle.add_argument("--certificate", type=Path, metavar="PDF", help="also write the report as a PDF")
     _add_language(bundle, "the language of the PDF (en)", "--language")
     add_force(bundle)

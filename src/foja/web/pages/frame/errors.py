@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -87,16 +88,21 @@ async def error_page(request: Request, error: Exception) -> Response:
 
 
 def _health(request: Request, page: Page, error: Exception) -> list[PartRow]:
-    """Return how the database does, which no other page can say while it does not answer."""
+    """Return how the database does, which no other page can say while it does not answer.
+
+    Nobody is known meanwhile, so the words of its error, which name servers, are left out.
+    """
     database = request.app.state.ctx.app.health.database
     if not isinstance(error, errors.LedgerUnavailable) or database.ok:
         return []
-    return [*part_rows([database], page.texts(OVERVIEW), page.language, words=True)]
+    rows = part_rows([database], page.texts(OVERVIEW), page.language, words=True)
+    return [replace(row, error="") for row in rows]
 
 
 def _describe(error: Exception) -> tuple[int, str]:
     if isinstance(error, errors.FojaError):
-        return next((status for kind, status in STATUSES if isinstance(error, kind)), 500), str(error)
+        status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
+        return status, error.public or str(error)
     if isinstance(error, Rejected):
         return error.status, str(error)
     if isinstance(error, RequestValidationError):
