@@ -12,14 +12,11 @@ from argparse import (
     _SubParsersAction,
 )
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from foja.access.local import local_actor
 from foja.cli.output import escape
 from foja.cli.parser.values import any_text, path
-
-if TYPE_CHECKING:
-    from _typeshed import SupportsWrite
 
 
 class Parser(ArgumentParser):
@@ -34,7 +31,7 @@ class Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         super().error(escape(message))
 
-    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+    def _print_message(self, message: str, file: Any = None) -> None:
         """Print help, or raise `OSError` if it cannot be written; argparse ignores that."""
         if file is sys.stdout:
             print(message, end="", flush=True)
