@@ -86,6 +86,23 @@ async def test_a_cancelled_check_kills_its_decoder(decoders: Decoders) -> None:
     assert (await decoders.check(SMALL)).width == 240
 
 
+async def test_a_check_that_is_cancelled_twice_leaves_nothing_open(decoders: Decoders) -> None:
+    """The second cancellation, as at the end of a worker, left a process that ended and its open pipes."""
+    before = sorted(Path("/proc/self/fd").iterdir())
+    await decoders.check(SMALL)
+    [pid] = pids(decoders)
+    os.kill(pid, signal.SIGSTOP)
+    work = asyncio.create_task(decoders.check(SMALL))
+    await asyncio.sleep(0.05)
+    for _ in range(2):
+        work.cancel()
+        await asyncio.sleep(0)
+    await asyncio.gather(work, return_exceptions=True)
+    assert work.cancelled()
+    assert not Path(f"/proc/{pid}").exists()
+    assert sorted(Path("/proc/self/fd").iterdir()) == before
+
+
 async def test_a_decoder_is_replaced_after_its_number_of_images() -> None:
     pool = Decoders(bounds=Bounds(jobs=2), most=1)
     seen = []

@@ -14,7 +14,9 @@ import pytest
 from foja.app import App
 from foja.documents.workers import executor
 from foja.errors import FojaError, Unavailable
+from foja.health.service import Probe
 from foja.maintenance.loop import Maintenance
+from foja.tasks import to_the_end
 from tests.database.rows import Admin
 
 
@@ -122,3 +124,24 @@ async def test_a_failing_chore_does_not_stop_the_log(app: App) -> None:
     async with working(Maintenance(app.sequencer, 0.0, [fail]).run()), asyncio.timeout(60):
         while not list((app.settings.home / "store").glob("log/*/checkpoint")):
             await asyncio.sleep(0.05)
+
+
+async def test_no_probe_outlives_the_work_that_asked_for_it(app: App) -> None:
+    """The pipes of a decoder that was being probed stayed open: the end of the work did not wait for it."""
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    async def end_slowly() -> None:
+        await asyncio.sleep(0.5)
+        ended.set()
+
+    async def probe() -> None:
+        began.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await to_the_end(end_slowly())  # as for a process that is killed
+
+    app.health.add({"slow": Probe(probe)})
+    async with asyncio.timeout(60), working(app.work(only=[])):
+        await began.wait()
+    assert ended.is_set()

@@ -185,9 +185,10 @@ def test_a_full_store_ends_the_command(
 ) -> None:
     """The error was printed, and the process had not ended ten seconds later."""
     (tmp_path / "small.txt").write_text("small")
-    well(run("protect", tmp_path / "small.txt"))
+    (home / "store").mkdir(parents=True)
     with small_disk(home / "store", "1m") as store:
         store.chmod(0o700)
+        well(run("protect", tmp_path / "small.txt"))
         (tmp_path / "large.bin").write_bytes(secrets.token_bytes(2_000_000))
         process = spawn("protect", tmp_path / "large.bin")
         assert "No space left on device. Free space there" in process.error_line()

@@ -118,7 +118,8 @@ async def test_requests_are_counted_by_template(client: httpx.AsyncClient) -> No
 async def test_failures_of_routes_are_in_the_database(app: App, admin: Admin) -> None:
     async with served(app) as client:
         admin.execute("alter table foja.entity rename to hidden")
-        assert (await client.get("/v1/conversations")).status_code == 500
+        answer = await client.get("/v1/conversations")
+        assert (answer.status_code, answer.json()["code"]) == (503, "schema_differs")
         admin.execute("alter table foja.hidden rename to entity")
         await client.get("/readyz")
     rows = admin.execute("select route, count from foja.http_failure").fetchall()

@@ -19,7 +19,7 @@ from foja.driver.database import Database
 from foja.errors import FojaError, LedgerUnavailable, Unavailable
 from foja.health.model.part import Part, Queued, Record, part_of
 from foja.health.recorder import DATABASE, WRITE_SECONDS, Recorder, Seen
-from foja.tasks import within
+from foja.tasks import end, within
 
 TICK_SECONDS = 1.0
 PROBE_SECONDS = 30.0  # a probe may take
@@ -114,8 +114,7 @@ class Health:
                         task.add_done_callback(probing.discard)
                 await asyncio.sleep(min(TICK_SECONDS, self._seconds))
         finally:
-            for task in [*probing]:
-                task.cancel()
+            await end(probing)  # what a probe started, such as a decoder, ends with it
 
     async def read(self) -> list[Part]:
         """Return how every part does now. While the database does not answer, as it was read last."""

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from foja.sandbox.guards import Guards
 from foja.sandbox.protocol import LENGTHS, MAX_OBJECT, head
+from foja.tasks import to_the_end
 
 START_SECONDS, END_SECONDS = 60.0, 5.0
 MAX_ANSWER = 64 << 20  # bytes of content
@@ -120,13 +121,15 @@ class SandboxProcess:
         await self.kill()
 
     async def kill(self) -> None:
-        """End the process, whatever it does, and wait for its end."""
+        """End the process, whatever it does. Wait for its end, also if this task is cancelled meanwhile."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)  # not Popen.kill, which takes the status from asyncio
-        await asyncio.shield(self._process.wait())
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        try:
+            await to_the_end(self._process.wait())
+        finally:
+            if self._process.stdin is not None:
+                self._process.stdin.close()
 
     async def _receive(self) -> tuple[dict[str, Any], bytes]:
         reader = self._process.stdout
