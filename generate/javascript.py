@@ -6,7 +6,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from itertools import groupby
 from types import NoneType, UnionType
@@ -44,8 +44,11 @@ def methods() -> str:
 
 def types() -> str:
     """Return the declarations of what acts return and take."""
-    found = {kind: None for each in OPERATIONS if each.client for kind in _objects(signature_of(each).answer)}
-    interfaces = "".join(_interface(kind) for kind in found if kind not in NAMES)
+    signatures = [signature_of(each) for each in OPERATIONS if each.client]
+    answers = {kind: None for each in signatures for kind in _objects(each.answer)}
+    bodies = {kind: None for each in signatures for given in each.body for kind in _objects(given.type)}
+    interfaces = "".join(_interface(kind, given=False) for kind in answers if kind not in NAMES)
+    interfaces += "".join(_interface(kind, given=True) for kind in bodies if kind not in answers)
     return interfaces + "\n" + "\n".join(_declaration(owner, list(each)) for owner, each in _owners())
 
 
@@ -64,7 +67,7 @@ def _class(owner: str, operations: list[Operation]) -> str:
 
 def _declaration(owner: str, operations: list[Operation]) -> str:
     one = bool(signature_of(operations[0]).found)
-    head = f"export class {owner.title()}Acts{' extends History' if one else ''}"
+    head = f"declare class {owner.title()}Acts{' extends History' if one else ''}"
     return f"{head} {{\n{''.join(map(_declared, operations))}}}\n"
 
 
@@ -173,8 +176,12 @@ def _objects(kind: Any) -> Iterator[type]:
             yield kind
 
 
-def _interface(kind: type) -> str:
-    lines = "".join(f"  {name}: {_type(hint)};\n" for name, hint in get_type_hints(kind).items())
+def _interface(kind: type, *, given: bool) -> str:
+    hints = get_type_hints(kind)
+    optional = {each.name for each in fields(kind) if given and each.default is not MISSING}
+    lines = "".join(
+        f"  {name}{'?' if name in optional else ''}: {_type(hint)};\n" for name, hint in hints.items()
+    )
     return f"/** {(kind.__doc__ or '').strip()} */\nexport interface {kind.__name__} {{\n{lines}}}\n"
 
 

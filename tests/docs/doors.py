@@ -18,6 +18,7 @@ from foja.web.access.front import Front
 from foja.web.application import create_application
 
 STATIC = Path(__file__).parents[2] / "src/foja/web/static"
+CLASS = re.compile(r"(?:export )?class (\w+)(?: extends (\w+))?")
 FUNCTION = re.compile(r"export (?:async )?function ([a-z]\w*)\((.*)\) \{$")
 METHOD = re.compile(r"  (?:async |get )*\*?([a-z]\w*)\((.*)\) \{$")
 PARAMETER = re.compile(r"\b[A-Za-z]\w*(?=\s*(?:[,=})]|$))")
@@ -104,14 +105,22 @@ async def tools() -> dict[str, list[str]]:
 
 
 def javascript() -> dict[str, list[str]]:
-    """Return the names of the parameters of each method of the JavaScript client."""
+    """Return the names of the parameters of each method of the JavaScript client, inherited ones too."""
     found: dict[str, list[str]] = {}
+    parents: dict[str, str] = {}
     scope = ""
     for line in (STATIC / "foja.js").read_text().splitlines():
-        if started := re.match(r"(?:export )?class (\w+)", line):
-            scope = f"{started[1]}."
-        elif line == "}":
+        if started := CLASS.match(line):
+            scope, parents[started[1]] = started[1], started[2] or ""
+        if line.endswith("}") and not line.startswith(" "):
             scope = ""
         elif method := (METHOD if scope else FUNCTION).match(line):
-            found[f"{scope}{method[1]}"] = sorted({*PARAMETER.findall(method[2])} - {"null", "true", "false"})
+            name = f"{scope}.{method[1]}" if scope else method[1]
+            found[name] = sorted({*PARAMETER.findall(method[2])} - {"null", "true", "false"})
+    for child in parents:
+        parent = parents[child]
+        while parent in parents:
+            inherited = {name: found[name] for name in found if name.startswith(f"{parent}.")}
+            found = {f"{child}.{name.partition('.')[2]}": words for name, words in inherited.items()} | found
+            parent = parents[parent]
     return found

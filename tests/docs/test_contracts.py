@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from generate.source import NOTE
 from tests.docs.pages import ROOT, SOURCE
 
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -124,7 +125,8 @@ def test_a_sentence_is_no_sql() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_no_module_is_too_long(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= MAX_LINES
+    text = path.read_text()
+    assert NOTE in text or len(text.splitlines()) <= MAX_LINES
 
 
 def test_no_file_names_a_registry_or_a_place_on_a_machine() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -102,6 +103,12 @@ class Conversations(ConversationsActs):
     async def open(self, conversation_id: UUID | str | None = None) -> Conversation:
         """Return a new conversation, or the one with this id. Nothing is sent before it is used."""
         return Conversation(self._transport, parse_id(conversation_id, "conversation"), self._documents)
+
+    async def list(  # type: ignore[override]
+        self, *, before: UUID | None = None, limit: int = 100
+    ) -> builtins.list[UUID]:
+        """Return the ids of conversations, newest first; `before` is the last id of the page before."""
+        return [each.id for each in await super().list(before=before, limit=limit)]
 
     async def protect(
         self, conversation_id: UUID | str, required_evidence: str | Iterable[str] = ("tsa",)

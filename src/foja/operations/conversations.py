@@ -46,7 +46,7 @@ from foja.operations.streams import (
     state,
 )
 
-Talk: TypeAlias = Opened[ProtectableConversation[Document]]
+OpenConversation: TypeAlias = Opened[ProtectableConversation[Document]]
 Turn = str | int | None
 Index = Annotated[int, Field(ge=0)] | None
 
@@ -85,7 +85,7 @@ async def conversations(caller: Caller, *, before: Before = None, limit: Limit =
 
 
 async def reserve(
-    opened: Talk,
+    opened: OpenConversation,
     count: int,
     *,
     ttl: Annotated[float, "seconds"] = 30,
@@ -105,13 +105,13 @@ async def reserve(
     return Made(_reservation(made), new=True)
 
 
-async def extend(opened: Talk, token: str, *, ttl: float) -> Deadline:
+async def extend(opened: OpenConversation, token: str, *, ttl: float) -> Deadline:
     """Extend the deadline of the slots that are still open."""
     return Deadline(await _slots(opened, token).extend(ttl))
 
 
 async def fill(
-    opened: Talk,
+    opened: OpenConversation,
     token: str,
     seq: str,
     kind: str,
@@ -127,7 +127,9 @@ async def fill(
     return await slots.fill(0, kind, payload, actor=actor, v=v, idempotency_key=idempotency_key)
 
 
-async def void(opened: Talk, token: str, seq: str, *, reason: str, actor: str | None = None) -> VoidedSlot:
+async def void(
+    opened: OpenConversation, token: str, seq: str, *, reason: str, actor: str | None = None
+) -> VoidedSlot:
     """Void a slot; the conversation records the reason."""
     slots = _slots(opened, token, seq)
     await slots.void(0, reason=reason, actor=actor)
@@ -135,7 +137,7 @@ async def void(opened: Talk, token: str, seq: str, *, reason: str, actor: str | 
 
 
 async def emit(
-    opened: Talk,
+    opened: OpenConversation,
     kind: str,
     payload: Payload,
     *,
@@ -150,7 +152,7 @@ async def emit(
 
 
 async def ask(
-    opened: Talk,
+    opened: OpenConversation,
     tool_name: str,
     tool_args: Payload,
     *,
@@ -176,18 +178,18 @@ async def ask(
     return Made(approval, new=not first)
 
 
-async def approvals(opened: Talk) -> ApprovalList:
+async def approvals(opened: OpenConversation) -> ApprovalList:
     """List the approvals of a conversation in order, with their states."""
     return ApprovalList(await opened.stream.approvals())
 
 
-async def approval(opened: Talk, approval_id: str) -> Approval:
+async def approval(opened: OpenConversation, approval_id: str) -> Approval:
     """Return one approval with its state."""
     return await opened.stream.approval(approval_id)
 
 
 async def decide(
-    opened: Talk,
+    opened: OpenConversation,
     approval_id: str,
     decision: Annotated[str, "approved or denied"],
     *,
@@ -199,14 +201,14 @@ async def decide(
     return DecidedApproval(**asdict(found.approval), mine=found.mine)
 
 
-async def known(caller: Caller, conversation_id: str) -> Talk:
+async def known(caller: Caller, conversation_id: str) -> OpenConversation:
     """Find a conversation; a stream of another domain is unknown here."""
     conversation = await caller.app.conversations.open(conversation_id)
     await conversation.check_domain()
     return Opened(caller, conversation)
 
 
-async def to_append(caller: Caller, conversation_id: str) -> Talk:
+async def to_append(caller: Caller, conversation_id: str) -> OpenConversation:
     """Find a conversation to append to: the append itself refuses a stream of another domain."""
     return Opened(caller, await caller.app.conversations.open(conversation_id))
 
@@ -216,7 +218,7 @@ def _reservation(made: Sequence[str]) -> Reservation:
     return Reservation(UUID(token), [*map(int, seqs)], datetime.fromisoformat(deadline))
 
 
-def _slots(opened: Talk, token: str, seq: str | None = None) -> Slots:
+def _slots(opened: OpenConversation, token: str, seq: str | None = None) -> Slots:
     """Return a reservation with one of its numbers, or with none."""
     if seq is not None and not NUMBER.fullmatch(seq):
         raise UnknownEntity(f"not a valid sequence number: {seq!r}; use a number of the reservation")

@@ -101,7 +101,7 @@ export interface AppendOptions {
 }
 
 /** The events of one stream of the server, read and followed. */
-export class History {
+declare class History {
   readonly id: string;
   events(options?: { after?: string | number | null; limit?: number }): Promise<Event[]>;
   follow(options?: { after?: string | number | null; signal?: AbortSignal }): AsyncGenerator<StreamItem>;
@@ -315,13 +315,29 @@ export interface PausedType {
   type: string;
   paused: boolean;
 }
+/** The first event of a conversation. */
+export interface FirstEvent {
+  kind: string;
+  payload: Payload;
+  actor?: string | null;
+  v?: number;
+}
+/** An event of a batch; its key makes it idempotent by itself. */
+export interface BatchEvent {
+  kind: string;
+  payload: Payload;
+  actor?: string | null;
+  v?: number;
+  expected_seq?: number | null;
+  idempotency_key?: string | null;
+}
 
-export class ConversationsActs {
+declare class ConversationsActs {
   create(options?: { id?: string | null; event?: FirstEvent | null; idempotencyKey?: string | null }): Promise<OpenedConversation>;
   list(options?: { before?: string | null; limit?: number }): Promise<StreamId[]>;
 }
 
-export class ConversationActs extends History {
+declare class ConversationActs extends History {
   state(): Promise<StreamState>;
   append(kind: string, payload: Payload, options?: { expectedSeq?: number | null; actor?: string | null; v?: number; idempotencyKey?: string | null }): Promise<Appended>;
   appendMany(events: Array<BatchEvent>, options?: { atomic?: boolean; idempotencyKey?: string | null }): Promise<BatchAnswer>;
@@ -339,12 +355,12 @@ export class ConversationActs extends History {
   decide(approvalId: string, decision: string, options?: { reason?: string | null; actor?: string | null }): Promise<DecidedApproval>;
 }
 
-export class StreamsActs {
+declare class StreamsActs {
   domains(): Promise<Payload[]>;
   list(domain: string, options?: { before?: string | null; limit?: number }): Promise<StreamId[]>;
 }
 
-export class StreamActs extends History {
+declare class StreamActs extends History {
   state(): Promise<DomainStreamState>;
   append(kind: string, payload: Payload, options?: { expectedSeq?: number | null; actor?: string | null; v?: number; idempotencyKey?: string | null }): Promise<Appended>;
   appendMany(events: Array<BatchEvent>, options?: { atomic?: boolean; idempotencyKey?: string | null }): Promise<BatchAnswer>;
@@ -352,7 +368,7 @@ export class StreamActs extends History {
   protect(requiredEvidence?: string | Array<string>, options?: { idempotencyKey?: string | null }): Promise<AddedDocument>;
 }
 
-export class JobsActs {
+declare class JobsActs {
   list(options?: { state?: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled" | null; type?: string | null; entityId?: string | null; before?: number | null; limit?: number }): Promise<JobView[]>;
   show(jobId: number): Promise<JobView>;
   enqueue(type: string, entityId: string, options?: { key?: string | null; payload?: Payload | null; delay?: number; priority?: number; idempotencyKey?: string | null }): Promise<EnqueuedJob>;
