@@ -38,7 +38,10 @@ async def test_tools_offer_what_they_did() -> None:
 
 
 def test_javascript_offers_what_it_did() -> None:
-    assert missing(frozen("javascript"), doors.javascript()) == []
+    now = doors.javascript()
+    for name in [*now]:  # the class that has no name for callers: `client.jobs`
+        now[name.replace("JobsActs.", "Jobs.")] = now[name]
+    assert missing(frozen("javascript"), now) == []
 
 
 def test_a_field_that_is_gone_or_newly_required_is_found() -> None:
