@@ -12,7 +12,7 @@ import tokenize
 from collections import Counter
 from pathlib import Path
 
-DOORS = ("web", "cli", "client", "mcp", "operations", "answers", "doors")  # what people and programs use it by
+DOORS = ("web", "cli", "client", "mcp", "operations", "answers", "doors")
 GENERATED = "Written by `make generate`"
 _SPACE = {
     tokenize.NL,
