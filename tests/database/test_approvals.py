@@ -430,6 +430,20 @@ async def test_requests_and_decisions_can_be_erased(app: App) -> None:
     assert [each.reason for each in report.evidence] == ["BODY_ERASED"]
 
 
+async def test_a_request_that_is_erased_while_it_is_decided_is_unknown(app: App) -> None:
+    """It was said that fields which the caller never gave are not those of the request."""
+
+    class Slow(Conversation):
+        async def append(self, *given: Any, **more: Any) -> Any:
+            await talk.erase(0, reason="asked for")
+            return await super().append(*given, **more)
+
+    talk = await app.conversations.open()
+    await talk.request_approval("pay", {}, approval_id="a")
+    with pytest.raises(errors.UnknownApproval):
+        await Slow(talk.id, app.ledger).decide("a", "approved")
+
+
 async def test_an_erased_request_expires_all_the_same(app: App) -> None:
     talk = await app.conversations.open()
     asked = await talk.request_approval("pay", {"to": "ana"}, ttl=0.2)

@@ -234,6 +234,9 @@ class Conversation(Stream):
             await self.append(DECISION, payload, actor=actor, v=2)
         except IdempotencyConflict:
             await self._ledger.await_standbys()
+        except BadPayload:
+            await self.approval(approval.id)  # its request may have been erased meanwhile: then it is unknown
+            raise
         return await self.approval(approval.id)
 
     async def _follow_until_decided(self, approval: Approval) -> None:
