@@ -69,7 +69,7 @@ def create_application(ctx: WebContext) -> ASGIApp:
     add_problems(web, login.to_login, error_page)
     for routes in (*(each.routes for each in (*API, page, login)), *optional_routes()):
         add_routes(web, routes)
-    web.router.routes.extend(ROUTES)
+    web.router.routes[:0] = ROUTES  # first: a request is compared with each route in turn
     add_pages(web)
     add_operations(web)
     return shared(LocalNames(web, ctx), ctx.front)
