@@ -12,7 +12,7 @@ from foja.access.local import local_actor
 from foja.access.model.principal import ALL, Principal
 from foja.cli.installation import open_installation
 from foja.cli.output import print_result
-from foja.cli.texts import CODES, TEXTS
+from foja.cli.texts import CODES, lines_of
 from foja.operations import OPERATIONS
 from foja.operations.call import call
 from foja.operations.caller import Caller
@@ -32,7 +32,7 @@ async def act(arguments: Namespace) -> int:
         result = await _rows(partial(call, operation, caller), given)
     if isinstance(result, Made):
         result = result.answer
-    print_result(arguments, _document(result), *TEXTS[type(result)](result, operation.name))
+    print_result(arguments, _document(result), *lines_of(result, operation.name))
     return CODES[type(result)](result) if type(result) in CODES else 0
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, fields
 from typing import Any
 
 from foja.cli import jobs
+from foja.cli.output import field_lines, table
 from foja.jobs.model.view import ChangedJobs, JobPage, JobView, PausedType
+from foja.pages import Rows
 
 TEXTS: Mapping[type, Callable[[Any, str], Iterable[str]]] = {
     JobPage: jobs.page,
@@ -15,3 +18,15 @@ TEXTS: Mapping[type, Callable[[Any, str], Iterable[str]]] = {
     PausedType: jobs.paused,
 }
 CODES: Mapping[type, Callable[[Any], int]] = {ChangedJobs: lambda found: 0 if found.done else 1}
+
+
+def lines_of(answer: Any, operation: str) -> Iterable[str]:
+    """Return the lines of an answer: its own text, or a table of rows, or a line for each field."""
+    if own := TEXTS.get(type(answer)):
+        return own(answer, operation)
+    if not isinstance(answer, Rows):
+        return field_lines(asdict(answer))
+    if not answer:
+        return ["there are none"]
+    names = [each.name for each in fields(answer[0])]
+    return table(names, [[getattr(row, name) for name in names] for row in answer])
