@@ -18,6 +18,7 @@ from foja.core.registry import BODY_ERASED, SLOT_VOIDED
 from foja.proofs.contents import MAX_CONTENT, Act, Completeness, Contents, Statement
 
 _LARGE: Final = 64 << 10  # bytes of the line of an event that is not held until the end
+_FEW: Final = 32  # values of an object that is serialized at once
 FIRST, LAST = 10, 10  # how many events of a long history are shown from its beginning and from its end
 ASKED, DECIDED = "approval_requested", "approval_completed"
 REQUESTED, ANSWERED = "tool_use_requested", "tool_use_completed"
@@ -86,6 +87,12 @@ def arguments_match(event: Excerpt, arguments: Json) -> bool:
 
 def brief(value: Json) -> str:
     """Return the beginning of a value as JSON; a large one is not serialized to its end."""
+    if (
+        isinstance(value, dict)
+        and len(value) <= _FEW
+        and not any(isinstance(each, dict | list) for each in value.values())
+    ):
+        return _cut(_ENCODER.encode(value)) or ""  # several times as fast as piece by piece
     parts, length = list[str](), 0
     for part in _ENCODER.iterencode(value):
         parts.append(part[: MAX_CONTENT + 1])
