@@ -22,7 +22,8 @@ _FEW: Final = 32  # values of an object that is serialized at once
 FIRST, LAST = 10, 10  # how many events of a long history are shown from its beginning and from its end
 ASKED, DECIDED = "approval_requested", "approval_completed"
 REQUESTED, ANSWERED = "tool_use_requested", "tool_use_completed"
-_ENCODER: Final = JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+# Unless told not to, it holds values that it has begun until the next search for cycles.
+_ENCODER: Final = JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
 _DECISIONS = {"approved": Act.APPROVED, "denied": Act.DENIED, "expired": Act.EXPIRED}
 _FOLLOWED = frozenset({ASKED, DECIDED, REQUESTED, ANSWERED, SLOT_VOIDED.name})
 _SAID = frozenset({"user_message_sent", "agent_message_sent", "thinking"})
@@ -58,7 +59,8 @@ def statement_of(event: Excerpt, asked: Asked | None = None) -> Statement:
     if act is Act.RECORDED:
         content = brief(event.payload)
     elif act is Act.SAID:
-        content = _cut(message_text(payload.get("content")))
+        said = payload.get("content")
+        content = _cut(message_text(said[: MAX_CONTENT + 2] if isinstance(said, list) else said))
     elif act is Act.ANSWERED:
         content = brief(payload.get("tool_result"))
     elif act in (Act.ASKED, Act.REQUESTED):

@@ -25,6 +25,7 @@ from foja.core.registry import BODY_ERASED, RESERVED
 from foja.documents.model.events import DOCUMENT
 from foja.errors import BadBundle, NotCanonical, Tampered
 from foja.images.model.events import IMAGE
+from foja.judge.collector import in_rounds, paused
 from foja.judge.contents import ContentsReader, contents_of
 from foja.judge.detached import Detached
 from foja.judge.inclusion import (
@@ -206,6 +207,7 @@ def as_of(contents: Contents, inclusion: Inclusion) -> Contents:
     return replace(contents, size=inclusion.checkpoint.size if inclusion.signer else None)
 
 
+@paused()
 def _read(lines: Iterator[bytes], domain: str | None, marks: Marks) -> HistorySummary:
     first = next(lines, b"")
     if _BARE.match(first):
@@ -219,7 +221,7 @@ def _read(lines: Iterator[bytes], domain: str | None, marks: Marks) -> HistorySu
     heads, kinds, count = {each: genesis(each, entity_id) for each in domains}, set[str](), 0
     erased, recorded, others = set[int](), set[int | None](), len(domains) > 1
     ends, contents = list[Excerpt](), ContentsReader()
-    decoded = history.decode(domains[0], entity_id, contents.measuring(lines))
+    decoded = history.decode(domains[0], entity_id, contents.measuring(in_rounds(lines)))
     for event in decoded if others else marks.passing(decoded):  # a hash is that of one domain
         ends[1:] = [event]
         contents.take(event)
