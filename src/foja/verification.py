@@ -262,6 +262,8 @@ def with_headers(trust: Trust, headers: Iterable[tuple[int, bytes] | Named]) -> 
             blocks.append(block)
         else:
             found += _bitcoin_headers(Path(each))
+    if (len(found), len(blocks)) == (len(trust.headers), len(trust.blocks)):
+        return trust
     return replace(trust, headers=tuple(found), blocks=tuple(blocks))
 
 

@@ -153,7 +153,9 @@ def test_only_whole_plain_lines_are_signed(text: str) -> None:
         ANA.sign(text)
 
 
-@pytest.mark.parametrize("name", ["", "a b", "a+b", "a\u00a0b", "a\u2003", "a\nb", "\ud800"])
+@pytest.mark.parametrize(
+    "name", ["", "a b", "a+b", "a\u00a0b", "a\u2003", "\u3000a", "a ", "a\x85b", "a\nb", "\ud800"]
+)
 def test_names_follow_the_rules(name: str) -> None:
     with pytest.raises(Refused):
         Signer(name, bytes(32))

@@ -223,7 +223,7 @@ def exported(size: int) -> Judge:
 
 
 def filled(content: Json, count: int) -> Judge:
-    """Judge a history of a few large bodies, about 4 MB: of 16 MB they take up to 6 seconds."""
+    """Judge a history of large bodies: 16 MB of tiny numbers or empty lists may take up to 6 seconds."""
     events = stream("document", ENTITY, [("a", {"content": content})] * count)
     data = history.heading("document", ENTITY) + b"".join(history.encode(events))
 
@@ -234,9 +234,19 @@ def filled(content: Json, count: int) -> Judge:
     return judge
 
 
-def talked(size: int) -> Judge:
+def deepest() -> Json:
+    """Return a value in as many lists as a body may have around it."""
+    value: Json = 0
+    for _ in range(60):
+        value = [value]
+    return value
+
+
+def talked(size: int, content: Json = "hi") -> Judge:
     """Judge the bundle of a long conversation: its transcript and its events."""
-    contents = SCENE.conversation([("user_message_sent", {"content": "hi"})] * (size // 700))
+    said = {"content": content}
+    one = 700 + 2 * (len(canonical(content)) - 4)
+    contents = SCENE.conversation([("user_message_sent", said)] * (size // one))
     whole = SCENE.seal(contents.parts())
 
     def judge() -> None:
@@ -433,6 +443,10 @@ WORST: dict[str, Callable[[], Judge]] = {
     "export: bodies of tiny numbers": lambda: filled([1e-7] * 150_000, 4),
     "export: bodies of empty lists": lambda: filled([[]] * 300_000, 4),
     "export: bodies of one tiny number and many others": lambda: filled([1e-7, *[0] * 400_000], 5),
+    "export: bodies of short lists": lambda: filled([[0]] * 250_000, 16),
+    "export: bodies of nested lists": lambda: filled([[[[0]]]] * 120_000, 16),
+    "export: bodies of lists as deep as allowed": lambda: filled([deepest()] * 8_200, 8),
+    "bundle: a conversation of short lists": lambda: talked(LARGE, [[0]] * 250_000),
     "bundle: a long conversation": lambda: talked(LARGE),
     "bundle: many timestamps": lambda: proofs("tsa", crowds(40)),
     "bundle: many timestamps of keys that are slow to check": lambda: proofs(
@@ -515,6 +529,19 @@ def test_large_events_of_a_history_are_not_held() -> None:
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < KILOBYTES << 10, f"{most >> 20} MB"
+
+
+@pytest.mark.parametrize("judge", [exported(1 << 16), filled([[0]] * 200_000, 1)])
+def test_the_collector_of_cycles_is_left_as_it_was(judge: Judge) -> None:
+    """It rests while a history is read, also if that ends in a refusal; one that is not in use stays so."""
+    for in_use in (True, False):
+        (gc.enable if in_use else gc.disable)()
+        try:
+            judge()
+            check_history([b"{}\n" * 1000], LOG_PROOF, SCENE.trust)
+            assert gc.isenabled() is in_use
+        finally:
+            gc.enable()
 
 
 @pytest.mark.parametrize("name", WORST)

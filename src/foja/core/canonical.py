@@ -100,20 +100,21 @@ def _is_plain(values: Iterable[object], depth: int) -> bool:
     """
     for value in values:
         kind = type(value)
-        if kind is str or value is None or kind is bool:
+        if kind is str:
             continue
         if kind is int:
             if not -MAX_INTEGER <= value <= MAX_INTEGER:  # type: ignore[operator]
                 return False
+        elif kind is list or kind is tuple:
+            if depth == MAX_DEPTH or not _is_plain(value, depth + 1):  # type: ignore[arg-type]
+                return False
+        elif kind is dict:
+            if depth == MAX_DEPTH or not _is_plain(value.values(), depth + 1):  # type: ignore[attr-defined]
+                return False
         elif kind is float:
             if value.is_integer() or not 1e-4 <= abs(value) < 1e16:  # type: ignore[attr-defined, arg-type]
                 return False
-        elif depth == MAX_DEPTH:
-            return False
-        elif kind is dict:
-            if not _is_plain(value.values(), depth + 1):  # type: ignore[attr-defined]
-                return False
-        elif not (kind is list or kind is tuple) or not _is_plain(value, depth + 1):  # type: ignore[arg-type]
+        elif not (value is None or kind is bool):
             return False
     return True
 

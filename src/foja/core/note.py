@@ -241,8 +241,7 @@ def _signature(line: str) -> NoteSignature:
 
 
 def _is_name(name: str) -> bool:
-    forbidden = "+" in name or _FORBIDDEN.search(name) is not None
-    return bool(name) and not forbidden and not any(character.isspace() for character in name)
+    return name.split() == [name] and "+" not in name and not _FORBIDDEN.search(name)
 
 
 def from_base64(text: str) -> bytes | None:

@@ -62,7 +62,7 @@ def judge_detached(
                 continue
             read = True
             found, *monitors = _recorded(content, each.data, trust, at, domain, statements)
-            evidence += (replace(found, name=each.name), *monitors)
+            evidence += (found if each.name is None else replace(found, name=each.name), *monitors)
         else:
             group = _group(each.data, blindings)
             evidence += (_judge(subject, each, trust, at, digests or {}, budget, group),)

@@ -25,6 +25,7 @@ from foja.core.registry import BODY_ERASED, RESERVED
 from foja.documents.model.events import DOCUMENT
 from foja.errors import BadBundle, NotCanonical, Tampered
 from foja.images.model.events import IMAGE
+from foja.judge.collector import in_rounds, paused
 from foja.judge.contents import ContentsReader, contents_of
 from foja.judge.detached import Detached
 from foja.judge.inclusion import (
@@ -143,7 +144,7 @@ def check_event(
         return Finding(EVIDENCE, Status.INVALID, Reason.INCLUSION_INVALID, str(error)), *refused
     what = f"event {excerpt.seq} of {excerpt.entity_id} matches its hashes and is"
     shown, contents = (_shown(excerpt),), contents_of(excerpt, arguments)
-    found = replace(_finding(what, inclusion, NOT_CHECKED), history=shown, contents=contents)
+    found = _finding(what, inclusion, NOT_CHECKED, shown, contents)
     heads = {excerpt.entity_id: (excerpt.seq + 1, excerpt.chain_hash)}
     found, *monitors = judge_others(found, [inclusion], heads, statements, trust, at)
     but = "but its body is erased or withheld: its author, its source and its content are not known"
@@ -182,8 +183,7 @@ def check_history(
     what = f"{summary.events} events of {summary.entity_id} without a gap; the last is"
     erased = f"{len(summary.erased)} bodies: erased or withheld, only their hashes are present"
     notices = (*NOT_CHECKED, NOT_COVERED, *((erased,) if summary.erased else ()))
-    found = replace(_finding(what, inclusion, notices), history=summary.ends)
-    found = replace(found, contents=as_of(summary.contents, inclusion))
+    found = _finding(what, inclusion, notices, summary.ends, as_of(summary.contents, inclusion))
     heads = {summary.entity_id: (summary.events, summary.head_in(inclusion))}
     found, *monitors = judge_others(found, [inclusion], heads, statements, trust, at, marks)
     but = f"but {len(summary.withheld)} bodies are withheld: no event records that they were erased"
@@ -207,6 +207,7 @@ def as_of(contents: Contents, inclusion: Inclusion) -> Contents:
     return replace(contents, size=inclusion.checkpoint.size if inclusion.signer else None)
 
 
+@paused()
 def _read(lines: Iterator[bytes], domain: str | None, marks: Marks) -> HistorySummary:
     first = next(lines, b"")
     if _BARE.match(first):
@@ -220,7 +221,7 @@ def _read(lines: Iterator[bytes], domain: str | None, marks: Marks) -> HistorySu
     heads, kinds, count = {each: genesis(each, entity_id) for each in domains}, set[str](), 0
     erased, recorded, others = set[int](), set[int | None](), len(domains) > 1
     ends, contents = list[Excerpt](), ContentsReader()
-    decoded = history.decode(domains[0], entity_id, contents.measuring(lines))
+    decoded = history.decode(domains[0], entity_id, contents.measuring(in_rounds(lines)))
     for event in decoded if others else marks.passing(decoded):  # a hash is that of one domain
         ends[1:] = [event]
         contents.take(event)
@@ -266,11 +267,25 @@ def _find_inclusion(proof: bytes, entries: Sequence[bytes], trust: Trust) -> Inc
     return find(proof, entries, trust, "the log proof")
 
 
-def _finding(what: str, inclusion: Inclusion, not_checked: tuple[str, ...]) -> Finding:
+def _finding(
+    what: str,
+    inclusion: Inclusion,
+    not_checked: tuple[str, ...],
+    shown: tuple[ShownEvent, ...],
+    contents: Contents,
+) -> Finding:
     if inclusion.signer is None:
-        return unsigned(inclusion)
+        return replace(unsigned(inclusion), history=shown, contents=contents)
     checkpoint = inclusion.checkpoint
     place = f"entry {inclusion.proof.index} of {quoted(checkpoint.origin)}"
     detail = f"{what} {place}, signed at {checkpoint.size} entries"
     rests_on = (log_item(inclusion),)
-    return Finding(EVIDENCE, Status.VERIFIED, detail=detail, not_checked=not_checked, rests_on=rests_on)
+    return Finding(
+        EVIDENCE,
+        Status.VERIFIED,
+        detail=detail,
+        not_checked=not_checked,
+        rests_on=rests_on,
+        history=shown,
+        contents=contents,
+    )

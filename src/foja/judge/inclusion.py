@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 from foja.core.merkle import check_inclusion, leaf_hash
-from foja.core.note import Checkpoint, Verifier, parse_checkpoint, split_note
+from foja.core.note import Checkpoint, NoteSignature, Verifier, parse_checkpoint, split_note
 from foja.core.proof import MAX_BYTES, Proof, parse_proof
 from foja.errors import BadBundle, Refused, Tampered
 from foja.judge.trust import Trust
@@ -40,9 +40,10 @@ def find_inclusion(data: bytes, entries: Iterable[bytes], trust: Trust, name: st
     """Return the position of one of these entries by a proof, or raise `BadBundle`."""
     try:
         proof = parse_proof(data.decode())
-        checkpoint = parse_checkpoint(split_note(proof.note)[0])
-        signer = _signer(proof.note, trust.logs, checkpoint.origin)
-        cosignatures = _cosignatures(proof.note, trust)
+        text, signatures = split_note(proof.note)
+        checkpoint = parse_checkpoint(text)
+        signer = _signer(text, signatures, trust.logs, checkpoint.origin)
+        cosignatures = _cosignatures(proof.note, trust) if trust.cosigners else ()
         _check_included(entries, proof, checkpoint)
     except BadBundle:
         raise
@@ -122,7 +123,7 @@ def check_growth(note: bytes, data: bytes, trust: Trust) -> Finding:
 
 def _check_included(entries: Iterable[bytes], proof: Proof, checkpoint: Checkpoint) -> None:
     """Raise the last entry's `Tampered` unless one of the entries is in the log."""
-    refusal = Tampered("no entry was given to look for")
+    refusal: Tampered | None = None
     for entry in entries:
         try:
             check_inclusion(leaf_hash(entry), proof.index, checkpoint.size, proof.path, checkpoint.root)
@@ -130,7 +131,7 @@ def _check_included(entries: Iterable[bytes], proof: Proof, checkpoint: Checkpoi
             refusal = error
         else:
             return
-    raise refusal
+    raise refusal or Tampered("no entry was given to look for")
 
 
 def is_included(entry: bytes, inclusion: Inclusion) -> bool:
@@ -142,12 +143,13 @@ def is_included(entry: bytes, inclusion: Inclusion) -> bool:
     return True
 
 
-def _signer(note: str, verifiers: Iterable[Verifier], origin: str) -> str | None:
+def _signer(
+    text: str, signatures: Iterable[NoteSignature], verifiers: Iterable[Verifier], origin: str
+) -> str | None:
     """Return the trusted key that signed, or None; raise `BadBundle` for a wrong signature of one.
 
     A key signs only for the log of its own name.
     """
-    text, signatures = split_note(note)
     known = {(each.name, each.key_id): each for each in verifiers}
     found = [(known.get((each.name, each.key_id)), each) for each in signatures]
     for verifier, signature in found:
@@ -183,11 +185,12 @@ def check_note(content: BinaryIO, trust: Trust) -> tuple[Finding | None, tuple[s
     data = content.read(MAX_BYTES + 1)
     try:
         note = data[:MAX_BYTES].decode()
-        checkpoint = parse_checkpoint(split_note(note)[0])
+        text, signatures = split_note(note)
+        checkpoint = parse_checkpoint(text)
     except (UnicodeDecodeError, Tampered, Refused):
         return None, ()
     try:
-        signer = _signer(note, trust.logs, checkpoint.origin)
+        signer = _signer(text, signatures, trust.logs, checkpoint.origin)
     except BadBundle as error:
         return refusal("ledger", error), ()
     if signer is None:

@@ -62,12 +62,14 @@ def kind_of(data: bytes, name: str | None = None) -> str | None:
     """Return the kind of a proof by its content, else by its name; None if both are unknown."""
     if (name or "").lower().endswith(BLINDING_NAME) and len(data) == BLINDING_BYTES:
         return BLINDING  # its bytes are random, and may begin like those of any other kind
-    kinds = [kind for start, kind in _STARTS.items() if data.startswith(start)]
+    for start, kind in _STARTS.items():
+        if data.startswith(start):
+            return kind
     if data[:SNIFF_BYTES].lstrip().startswith(b"{"):
-        kinds += [kind for mark, kind in _JSON.items() if mark in data]
-    if name and not kinds:
-        kinds = [kind for ending, kind in _NAMES.items() if name.lower().endswith(ending)]
-    return kinds[0] if kinds else None
+        for mark, kind in _JSON.items():
+            if mark in data:
+                return kind
+    return next((kind for ending, kind in _NAMES.items() if name and name.lower().endswith(ending)), None)
 
 
 @dataclass(frozen=True, slots=True)

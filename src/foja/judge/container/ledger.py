@@ -15,6 +15,7 @@ from foja.core.excerpt import Excerpt
 from foja.documents.model.history import History
 from foja.documents.model.recorded import RecordedHistory, read_records
 from foja.errors import BadBundle
+from foja.judge.collector import in_rounds, paused
 from foja.judge.contents import ContentsReader
 from foja.judge.inclusion import Inclusion, find_inclusion
 from foja.judge.others.monitors import Marks
@@ -26,13 +27,14 @@ DOMAIN = "document"
 _ERASABLE = "document.added"  # the only body that the database erases
 
 
+@paused()
 def read_history(container: Container, manifest: Manifest, marks: Marks) -> RecordedHistory:
     """Return the document's history, every body, number and link of it checked, or raise `BadBundle`."""
     if manifest.stream.domain != DOMAIN:
         raise BadBundle(
             "WITNESS_MISMATCH", f"the history is of a {quoted(manifest.stream.domain)}, not of a {DOMAIN}"
         )
-    lines = split(container.chunks(names.EVENTS))
+    lines = in_rounds(split(container.chunks(names.EVENTS)))
     return read_records(_kept(marks.passing(_events(lines, manifest.stream))))
 
 
@@ -65,6 +67,7 @@ def check_name(manifest: Manifest, history: History) -> None:
         raise BadBundle("NAME_MISMATCH", "the document has another name than the history gives it")
 
 
+@paused()
 def check_source(container: Container, manifest: Manifest, history: History, marks: Marks) -> Contents | None:
     """A transcript is exactly what its stream's events say, or `BadBundle`. Return what they say."""
     named = (history.added or {}).get("transcript_of")
@@ -76,7 +79,7 @@ def check_source(container: Container, manifest: Manifest, history: History, mar
     if named != document_of(source):
         raise BadBundle("TRANSCRIPT_MISMATCH", "the history names another conversation, or none")
     digest, contents = sha256(), ContentsReader()
-    lines = contents.measuring(split(container.chunks(names.SOURCE_EVENTS)))
+    lines = contents.measuring(in_rounds(split(container.chunks(names.SOURCE_EVENTS))))
     events = contents.reading(marks.passing(_events(lines, source)))
     for line in transcript(source.domain, source.entity_id, events):
         digest.update(line)
