@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from foja.anchors.model.view import BatchPage, BatchView, CostList, NetworkList
+from foja.answers.anchors import Enabled
 from foja.cli import jobs
+from foja.cli.anchors import batches, networks
 from foja.jobs.model.view import ChangedJobs, JobPage, JobView, PausedType
 
 TEXTS: Mapping[type, Callable[[Any, str], Iterable[str]]] = {
@@ -13,5 +16,13 @@ TEXTS: Mapping[type, Callable[[Any, str], Iterable[str]]] = {
     JobView: jobs.job,
     ChangedJobs: jobs.changed,
     PausedType: jobs.paused,
+    NetworkList: networks.overview,
+    Enabled: networks.enabled,
+    BatchPage: batches.page,
+    BatchView: batches.batch,
+    CostList: batches.costs,
 }
-CODES: Mapping[type, Callable[[Any], int]] = {ChangedJobs: lambda found: 0 if found.done else 1}
+CODES: Mapping[type, Callable[[Any], int]] = {
+    ChangedJobs: lambda found: 0 if found.done else 1,
+    Enabled: lambda found: 1 if found.missing else 0,
+}
