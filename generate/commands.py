@@ -31,7 +31,9 @@ def _act(operation: Operation) -> str:
     signature = signature_of(operation)
     kinds = inspect.signature(operation.run).parameters
     known = {each.name: each for each in (*signature.path, *signature.query, *signature.body)}
-    arguments = "".join(f"{_argument(known[name], kinds[name])}, " for name in kinds if name in known)
+    arguments = "".join(
+        f"{_argument(operation, known[name], kinds[name])}, " for name in kinds if name in known
+    )
     sentence = signature.help.partition("\n\n")[0].rstrip(".")
     sentence = sentence[:1].lower() + " ".join(sentence[1:].split())
     return (
@@ -40,11 +42,11 @@ def _act(operation: Operation) -> str:
     )
 
 
-def _argument(parameter: Parameter, found: inspect.Parameter) -> str:
+def _argument(operation: Operation, parameter: Parameter, found: inspect.Parameter) -> str:
     kind, several, choices = _kind(parameter.type)
-    if parameter.name == COUNTED:
+    if parameter.name in COUNTED:
         kind = "positive"
-    words = [repr(parameter.name), repr(_name(parameter, found)), repr(kind)]
+    words = [repr(parameter.name), repr(_name(operation, parameter, found)), repr(kind)]
     if several:
         words.append("several=True")
     if choices:
@@ -56,12 +58,13 @@ def _argument(parameter: Parameter, found: inspect.Parameter) -> str:
     return f"Argument({', '.join(words)})"
 
 
-def _name(parameter: Parameter, found: inspect.Parameter) -> str:
+def _name(operation: Operation, parameter: Parameter, found: inspect.Parameter) -> str:
     """Return the name of an argument: `ID` of one that has a place, `--entity` of one that has a name."""
     name = parameter.alias.removesuffix("_id")
     if found.kind is inspect.Parameter.KEYWORD_ONLY:
         return f"--{name.replace('_', '-')}"
-    return "ID" if parameter.alias.endswith(("_id", "ids")) else name.rpartition("_")[2].upper()
+    own = parameter.alias == "ids" or (name != parameter.alias and f"{name}s" == operation.owner)
+    return "ID" if own else name.rpartition("_")[2].upper()
 
 
 def _kind(hint: Any) -> tuple[str, bool, Sequence[str]]:
@@ -75,7 +78,7 @@ def _kind(hint: Any) -> tuple[str, bool, Sequence[str]]:
 
 
 KINDS = ((bool, "flag"), (int, "number"), (float, "seconds"), (UUID, "id"))
-COUNTED = "limit"  # of the rows of a list; a command reads as many pages as that takes
+COUNTED = ("limit", "days")  # of the rows of a list, a command reads as many pages as that takes
 
 
 def _innermost(hint: Any) -> Iterator[Any]:

@@ -7,7 +7,8 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 from itertools import groupby
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -27,6 +28,8 @@ NAMES: dict[Any, str] = {
     str: "string",
     UUID: "string",
     datetime: "string",
+    date: "string",
+    Decimal: "string",
 }
 NAMES |= {Event: "Event", Transient: "Transient"}  # declared by hand
 
@@ -82,7 +85,7 @@ def _method(operation: Operation) -> str:
     if not operation.repeatable:
         parts.append("safe: false")
     more = f", {{ {', '.join(parts)} }}" if parts else ""
-    asked = f'this._transport.{_way(signature.answer)}("{operation.method}", {_address(operation)}{more})'
+    asked = f'this._transport.{_way(operation)}("{operation.method}", {_address(operation)}{more})'
     rows = _rows(signature.answer)
     answer = f"return (await {asked}).{rows};" if rows else f"return {asked};"
     name = javascript_name(operation.name.partition(".")[2])
@@ -91,9 +94,13 @@ def _method(operation: Operation) -> str:
     return f"\n  /** {help_text} */\n  {head} {{\n    {answer}\n  }}\n"
 
 
-def _way(answer: Any) -> str:
-    """Return how an answer is read: that an event was there before is in the status."""
-    return "record" if answer is Event else "ask"
+def _way(operation: Operation) -> str:
+    """Return how an answer is read: that an event was there before, under its key, is in the status."""
+    return "record" if _appends(operation) else "ask"
+
+
+def _appends(operation: Operation) -> bool:
+    return signature_of(operation).answer is Event and operation.keyed
 
 
 def _address(operation: Operation) -> str:
@@ -149,7 +156,7 @@ def _declared(operation: Operation) -> str:
         words.append(f"options?: {{ {'; '.join(options)} }}")
     answer = signature_of(operation).answer
     rows = _rows(answer)
-    found = f"{_row_type(answer)}[]" if rows else "Appended" if answer is Event else _type(answer)
+    found = f"{_row_type(answer)}[]" if rows else "Appended" if _appends(operation) else _type(answer)
     name = javascript_name(operation.name.partition(".")[2])
     return f"  {name}({', '.join(words)}): Promise<{found}>;\n"
 
@@ -192,9 +199,11 @@ def _type(hint: Any) -> str:
     if hint is NoneType:
         return "null"
     if origin in (Union, UnionType):
-        return " | ".join(map(_type, inner))
+        return " | ".join(dict.fromkeys(map(_type, inner)))
     if origin is Literal:
         return " | ".join(f'"{each}"' for each in inner)
     if origin is not None:
-        return "Payload" if len(inner) == 2 else f"Array<{_type(inner[0])}>"
+        if len(inner) == 2:
+            return "Payload" if inner[1] is Any else f"{{ [name: string]: {_type(inner[1])} }}"
+        return f"Array<{_type(inner[0])}>"
     return NAMES.get(hint) or ("any" if hint is Any else hint.__name__)

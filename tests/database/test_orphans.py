@@ -149,8 +149,8 @@ async def test_a_rescued_candidate_is_told_from_a_false_positive(app: App, admin
     found = {each["path"]: each["false_positive"] for each in unstaged.payload["objects"]}
     assert found == {object_key(rescued.sha256, 0): False, object_key(wrong, 0): True}
     report = await hand.report()
-    assert (report.totals.rescued, report.totals.false_positives) == (1, 1)
-    assert report.inventory.days == 0, "a false positive disarms"
+    assert (report.rescued, report.false_positives) == (1, 1)
+    assert report.armed_days == 0, "a false positive disarms"
 
 
 async def test_a_scan_takes_back_what_something_refers_to(app: App, admin: Admin) -> None:

@@ -13,9 +13,10 @@ from foja.blobs.entries import Listed
 from foja.blobs.store import Store, object_key
 from foja.errors import LedgerUnavailable
 from foja.system.hygiene.purge import Purger
-from foja.system.hygiene.run import Run, RunResult
+from foja.system.hygiene.run import Run
 from foja.system.hygiene.scan import Scanner
 from foja.system.model.hygiene import DAY, HygieneTerms
+from foja.system.model.view import RunResult
 from tests.database.rows import Admin
 from tests.faults.steps import Moment, SteppedDatabase, SteppedPlace, Steps
 

@@ -16,9 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
-from foja.anchors.admin import STATUSES
 from foja.cli.parser import build_parser
-from foja.cli.parser.records import anchors, documents
+from foja.cli.parser.records import documents
 from foja.documents.lists import STATES
 from foja.documents.model.events import REQUIRABLE, Evidence
 from tests.cases import all_cases
@@ -85,7 +84,6 @@ def test_the_choices_are_those_of_the_models() -> None:
     assert set(documents.STATES) == set(STATES)
     assert set(documents.REQUIRABLE) == set(REQUIRABLE)
     assert set(documents.EVIDENCE) == set(Evidence)
-    assert anchors.STATUSES == STATUSES
 
 
 def test_every_argument_refuses_wrong_values_or_takes_a_text() -> None:

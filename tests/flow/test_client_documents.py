@@ -7,6 +7,7 @@ import json
 import subprocess
 from base64 import b64encode
 from collections.abc import AsyncIterator
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_args
@@ -17,6 +18,7 @@ import pytest
 import foja
 from foja import client as foja_client
 from foja import errors
+from foja.anchors.model.view import NAMES
 from foja.app import App
 from foja.client import Client
 from tests.flow.client import SAY, served
@@ -121,11 +123,45 @@ async def test_a_gallery(client: Client, tmp_path: Path) -> None:
     assert [each.id for each in await client.images.list(product)] == [second.id, first.id]
     assert await client.images.content(product, second.id) == png(3, 3)
     assert (await client.images.replace(product, first.id, png(4, 4))).raw["width"] == 4
-    assert (await client.images.remove(product, second.id, reason="sold")).kind == "image.removed"
+    assert [each.id for each in await client.images.list(product, at=1)] == [first.id]
+    removed = await client.images.remove(product, second.id, reason="sold")
+    assert (removed.kind, removed.replayed) == ("image.removed", False)
     with pytest.raises(errors.UnknownImage):
         await client.images.image(product, second.id)
     with pytest.raises(errors.ImageRefused):
         await client.images.add(product, b"no image")
+
+
+async def test_products_are_read_page_by_page(client: Client) -> None:
+    products = sorted([uuid4() for _ in range(3)])
+    for product in products:
+        await client.images.add_url(product, "https://cdn.example/chair.jpg")
+    page = await client.images.products(limit=2)
+    rest = await client.images.products(after=page.next)
+    assert [each.id for each in [*page, *rest]] == products
+    assert rest.next is None
+
+
+async def test_variants_are_rendered_again(app: App, client: Client) -> None:
+    product = uuid4()
+    image = await client.images.add(product, png(2, 2))
+    await app.work(until_idle=True)
+    assert (await client.images.rendering(product, image.id)).status == "success"
+    assert (await client.images.render(product, image.id, force=True)).images == 1
+    assert (await client.images.render_failed(product)).images == 0
+
+
+async def test_the_store_and_the_networks(client: Client) -> None:
+    scan = await client.maintenance.cleanup(dry_run=False)
+    assert (scan.action, scan.outcome, scan.dry) == ("scan", "complete", False)
+    report = await client.maintenance.report()
+    assert ([each.run for each in report.runs], report.candidates) == ([scan.run], [])
+    assert (await client.maintenance.retry(what=["documents"])).evidence == 0
+    networks = await client.anchors.overview()
+    assert {each.network: each.spent for each in networks} == dict.fromkeys(NAMES, Decimal(0))
+    assert (await client.anchors.flush("rekor")).jobs == 0
+    with pytest.raises(errors.UnknownEntity):
+        await client.anchors.show(uuid4())
 
 
 async def test_jobs(app: App, client: Client) -> None:
@@ -160,7 +196,7 @@ const first = await client.images.add(product, pixels, { name: "a.png", alt: "a"
 const second = await client.images.add(product, new Blob([pixels]));
 await client.images.move(product, second.id, 0);
 const order = (await client.images.list(product)).map((each) => each.id === second.id);
-await client.images.remove(product, first.id);
+const removed = await client.images.remove(product, first.id);
 const talk = client.conversations.open();
 await talk.append("user_message_sent", { content: "hi" });
 const proof = await talk.prove(0);
@@ -168,7 +204,8 @@ const jobs = await client.jobs.list({ entityId: document.id });
 process.stdout.write(JSON.stringify({
   state: view.state, sha256: document.sha256, verdict: report.verdict, own: own.verdict, refused, order,
   left: (await client.images.list(product)).length, jobs: jobs.length > 0, proof: proof.size > 0,
-  listed: (await client.documents.list()).length,
+  listed: (await client.documents.list()).length, removed: [removed.kind, removed.replayed ?? null],
+  networks: (await client.anchors.overview()).length, dry: (await client.maintenance.cleanup()).dry,
 }));
 """
 
@@ -200,4 +237,7 @@ async def test_the_same_in_javascript(app: App, url: str, tmp_path: Path) -> Non
         "jobs": True,
         "proof": True,
         "listed": 2,
+        "removed": ["image.removed", None],
+        "networks": 3,
+        "dry": True,
     }

@@ -102,7 +102,8 @@ async def test_an_image_by_its_metadata(app: App, api: Described) -> None:
     assert answer.headers["upload-offset"] == str(len(data))
     found = (await api.client.get(answer.headers["location"])).json()
     assert (found["image"]["alt"], found["image"]["order"]) == ("x", 0)
-    assert [str(each.id) for each in await app.images.list(product)] == [found["image"]["id"]]
+    address = f"/v1/products/{product}/images/{found['image']['id']}"
+    assert found["image"] == (await api.client.get(address)).json()
     token = await create(api, 8, target="image", product_id=product)
     await send(api, token, 0, b"no image", 422)
     assert (await api.call("GET", ONE, 200, token=token)).json()["problem"]["error"] == "ImageRefused"

@@ -2,86 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import date, datetime
-from decimal import Decimal
-from typing import Any
+import builtins
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, TypeAlias
 from uuid import UUID
 
+from pydantic import Field
+
 from foja import sql
+from foja.anchors.model.view import (
+    NAMES,
+    STATUSES,
+    BatchPage,
+    BatchView,
+    CostList,
+    CostView,
+    NetworkList,
+    NetworkName,
+    NetworkView,
+    Status,
+)
 from foja.anchors.network import Network, Readiness, nonce_doubt
 from foja.anchors.proofs import AnchorProofs
 from foja.anchors.setup import missing_settings
 from foja.core.fields import check_limit
 from foja.driver.database import Database
 from foja.errors import CannotProduce, Refused, UnknownEntity
+from foja.pages import MAX_LIMIT
 from foja.settings import Settings
 
-NAMES = ("polygon", "bitcoin", "rekor")
-STATUSES = ("drafted", "sent", "confirmed", "reorged", "refused")
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkView:
-    """A network as it stands. Amounts are in its smallest unit."""
-
-    configured: bool  # whether the settings of this process name it
-    missing: Sequence[str]  # settings that it needs; none if it is configured
-    network: str
-    enabled: bool
-    held: str | None  # why no new batch is made
-    held_at: datetime | None
-    waiting: int  # digests that are in no batch yet
-    pending: int  # batches that are not confirmed yet
-    spent: Decimal  # within 24 hours, with the most that open batches may cost
-
-    def document(self) -> dict[str, Any]:
-        """Return the network as JSON carries it."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class BatchView:
-    """A batch as it stands."""
-
-    id: UUID
-    network: str
-    status: str
-    size: int
-    root: str
-    account: str | None
-    nonce: int | None
-    max_fee: Decimal
-    fee: Decimal | None
-    created_at: datetime
-    confirmed_at: datetime | None
-    next_look: datetime | None
-    detail: str | None
-    told: int  # documents that have the event about its end, or all if there is nothing to tell
-    outcome: Any
-    trust: Sequence[str]
-    state: Any
-
-    def document(self) -> dict[str, Any]:
-        """Return the batch as JSON carries it."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class CostView:
-    """What the batches of one network cost on one day (UTC), in its smallest unit."""
-
-    network: str
-    day: date
-    batches: int
-    digests: int
-    fee: Decimal
-    open_fee: Decimal  # the most that batches may cost whose fee is not known yet
-
-    def document(self) -> dict[str, Any]:
-        """Return the cost as JSON carries it."""
-        return asdict(self)
+MAX_DAYS = 3660
+OfNetwork: TypeAlias = Annotated[NetworkName | None, "only this network"]
 
 
 class Anchors:
@@ -116,46 +68,54 @@ class Anchors:
         row = await self._database.row(sql.query("flush_anchors"), network=_known(name))
         return int(row[0]) if row else 0
 
-    async def overview(self) -> Sequence[NetworkView]:
-        """Return every network."""
+    async def overview(self) -> NetworkList:
+        """List the networks: whether each is enabled, what waits, and what was spent."""
         rows = await self._database.rows(sql.query("anchor_networks"))
-        return [NetworkView(row[0] in self.networks, self._missing(row[0]), *row) for row in rows]
+        return NetworkList(
+            [NetworkView(row[0] in self.networks, self._missing(row[0]), *row) for row in rows]
+        )
 
-    def _missing(self, name: str) -> Sequence[str]:
-        return () if name in self.networks else missing_settings(self._settings, name)
+    def _missing(self, name: str) -> builtins.list[str]:
+        return [] if name in self.networks else [*missing_settings(self._settings, name)]
 
     async def list(
         self,
         *,
-        network: str | None = None,
-        status: str | None = None,
-        before: UUID | None = None,
-        limit: int = 100,
-    ) -> Sequence[BatchView]:
-        """Return the newest batches of these, newest first; `before` is the last one of the page before."""
+        network: OfNetwork = None,
+        status: Annotated[Status | None, "only batches that are in this state"] = None,
+        before: Annotated[UUID | None, "the last id of the page before"] = None,
+        limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 100,
+    ) -> BatchPage:
+        """List batches, newest first; `next` says where older ones begin."""
         check_limit(limit)
         if status is not None and status not in STATUSES:
             raise Refused(f"there is no status {status!r}; a batch is {', '.join(STATUSES)}")
-        return await self._find(
+        found = await self._find(
             network=network and _known(network), status=status, before=before, limit=limit
         )
+        return BatchPage(found, found[-1].id if len(found) == limit else None)
 
-    async def show(self, batch: UUID) -> BatchView:
-        """Return one batch, or raise `UnknownEntity`."""
-        found = await self._find(batch=batch)
+    async def show(self, batch_id: UUID) -> BatchView:
+        """Return one batch as it stands."""
+        found = await self._find(batch=batch_id)
         if not found:
-            raise UnknownEntity(f"there is no batch {batch}; `foja anchors list` shows them")
+            raise UnknownEntity(f"there is no batch {batch_id}; `foja anchors list` shows them")
         return found[0]
 
-    async def cost(self, *, network: str | None = None, days: int = 30) -> Sequence[CostView]:
+    async def cost(
+        self,
+        *,
+        network: OfNetwork = None,
+        days: Annotated[int, Field(ge=1, le=MAX_DAYS), "so many days back"] = 30,
+    ) -> CostList:
         """Return what batches cost, by day and network, newest first."""
         check_limit(days, "days")
         rows = await self._database.rows(
             sql.query("anchor_costs"), network=network and _known(network), days=days
         )
-        return [CostView(*row) for row in rows]
+        return CostList([CostView(*row) for row in rows])
 
-    async def _find(self, **wanted: object) -> Sequence[BatchView]:
+    async def _find(self, **wanted: object) -> builtins.list[BatchView]:
         filters = dict.fromkeys(("network", "status", "batch", "before")) | {"limit": 1} | wanted
         rows = await self._database.rows(sql.query("anchor_batches"), **filters)
         return [BatchView(*row) for row in rows]

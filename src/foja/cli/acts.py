@@ -44,7 +44,7 @@ async def _rows(run: Callable[[Mapping[str, Any]], Awaitable[Any]], given: Mappi
     page = await run({**given, "limit": MAX_LIMIT})
     rows = [*page]
     while next_of(page) is not None and len(rows) < wanted:
-        page = await run({**given, "limit": min(MAX_LIMIT, wanted - len(rows)), "before": next_of(page)})
+        page = await run({**given, "limit": min(MAX_LIMIT, wanted - len(rows)), page.by: next_of(page)})
         rows += page
     return replace(page, **{row_field(type(page)): rows})
 

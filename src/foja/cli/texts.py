@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from foja.anchors.model.view import BatchPage, BatchView, CostList, NetworkList
+from foja.answers.anchors import Enabled
 from foja.cli import jobs
+from foja.cli.anchors import batches, networks
 from foja.cli.output import field_lines, table
 from foja.jobs.model.view import ChangedJobs, JobPage, JobView, PausedType
 from foja.pages import Rows
@@ -16,8 +19,16 @@ TEXTS: Mapping[type, Callable[[Any, str], Iterable[str]]] = {
     JobView: jobs.job,
     ChangedJobs: jobs.changed,
     PausedType: jobs.paused,
+    NetworkList: networks.overview,
+    Enabled: networks.enabled,
+    BatchPage: batches.page,
+    BatchView: batches.batch,
+    CostList: batches.costs,
 }
-CODES: Mapping[type, Callable[[Any], int]] = {ChangedJobs: lambda found: 0 if found.done else 1}
+CODES: Mapping[type, Callable[[Any], int]] = {
+    ChangedJobs: lambda found: 0 if found.done else 1,
+    Enabled: lambda found: 1 if found.missing else 0,
+}
 
 
 def lines_of(answer: Any, operation: str) -> Iterable[str]:

@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 from uuid import UUID
 
+from foja.anchors.model.view import BatchPage, BatchView, CostList, NetworkList
+from foja.answers.anchors import Enabled, Flushed
 from foja.answers.documents import AddedDocument
+from foja.answers.images import ImageList, ImageView, ProductPage, RenderedCount
+from foja.answers.maintenance import CleanupReport, DeletedObjects, RestoredObject, Retried
 from foja.answers.streams import (
     ApprovalList,
     BatchAnswer,
@@ -27,8 +31,10 @@ from foja.answers.streams import (
 )
 from foja.client.transport import Transport, new_key
 from foja.conversations.model.approvals import Approval
+from foja.images.model.rendering import RenderState
 from foja.jobs.model.view import ChangedJobs, EnqueuedJob, JobPage, JobView, PausedType
 from foja.ledger.event import Event, Transient
+from foja.system.model.view import RunResult
 
 
 class ConversationsActs:
@@ -453,6 +459,172 @@ class StreamActs:
         )
 
 
+class ImagesActs:
+    """What callers can do about images."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def products(
+        self,
+        *,
+        after: UUID | None = None,
+        limit: int = 100,
+    ) -> ProductPage:
+        """List products by id; `next` says where those after them begin."""
+        return await self._transport.act(
+            "GET",
+            "/v1/products",
+            query={"after": after, "limit": limit},
+            answer=ProductPage,
+        )
+
+    async def list(
+        self,
+        product_id: UUID | str,
+        *,
+        at: int | None = None,
+    ) -> ImageList:
+        """List the images of a product in order; a product without events has none."""
+        return await self._transport.act(
+            "GET",
+            "/v1/products/{product_id}/images",
+            path={"product_id": product_id},
+            query={"at": at},
+            answer=ImageList,
+        )
+
+    async def image(
+        self,
+        product_id: UUID | str,
+        image_id: UUID | str,
+    ) -> ImageView:
+        """Return one image."""
+        return await self._transport.act(
+            "GET",
+            "/v1/products/{product_id}/images/{image_id}",
+            path={"product_id": product_id, "image_id": image_id},
+            answer=ImageView,
+        )
+
+    async def move(
+        self,
+        product_id: UUID | str,
+        image_id: UUID | str,
+        *,
+        to: int,
+        expected_seq: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> ImageView:
+        """Move an image to a place; place 0 makes it the main one."""
+        return await self._transport.act(
+            "POST",
+            "/v1/products/{product_id}/images/{image_id}/move",
+            path={"product_id": product_id, "image_id": image_id},
+            body={"to": to, "expected_seq": expected_seq},
+            key=idempotency_key or new_key(),
+            answer=ImageView,
+        )
+
+    async def describe(
+        self,
+        product_id: UUID | str,
+        image_id: UUID | str,
+        alt: str,
+        *,
+        expected_seq: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> ImageView:
+        """Set the alternative text of an image; an empty one removes it."""
+        return await self._transport.act(
+            "POST",
+            "/v1/products/{product_id}/images/{image_id}/describe",
+            path={"product_id": product_id, "image_id": image_id},
+            body={"alt": alt, "expected_seq": expected_seq},
+            key=idempotency_key or new_key(),
+            answer=ImageView,
+        )
+
+    async def remove(
+        self,
+        product_id: UUID | str,
+        image_id: UUID | str,
+        *,
+        reason: str = "removed",
+        expected_seq: int | None = None,
+    ) -> Event:
+        """Remove an image; those after it move up."""
+        return await self._transport.act(
+            "DELETE",
+            "/v1/products/{product_id}/images/{image_id}",
+            path={"product_id": product_id, "image_id": image_id},
+            query={"reason": reason, "expected_seq": expected_seq},
+            safe=False,
+            answer=Event,
+        )
+
+    async def protect(
+        self,
+        product_id: UUID | str,
+        required_evidence: str | Sequence[str] = "tsa",
+        *,
+        idempotency_key: str | None = None,
+    ) -> AddedDocument:
+        """Add the sealed events of a gallery as a document and request evidence of it."""
+        return await self._transport.act(
+            "POST",
+            "/v1/products/{product_id}/protect",
+            path={"product_id": product_id},
+            body={"required_evidence": required_evidence},
+            key=idempotency_key or new_key(),
+            answer=AddedDocument,
+        )
+
+    async def render_failed(
+        self,
+        product_id: UUID | str,
+        *,
+        force: bool = False,
+    ) -> RenderedCount:
+        """Render the images of a product again whose last job failed or was skipped."""
+        return await self._transport.act(
+            "POST",
+            "/v1/products/{product_id}/images/render",
+            path={"product_id": product_id},
+            query={"force": force},
+            answer=RenderedCount,
+        )
+
+    async def render(
+        self,
+        product_id: UUID | str,
+        image_id: UUID | str,
+        *,
+        force: bool = False,
+    ) -> RenderedCount:
+        """Render an image again."""
+        return await self._transport.act(
+            "POST",
+            "/v1/products/{product_id}/images/{image_id}/render",
+            path={"product_id": product_id, "image_id": image_id},
+            query={"force": force},
+            answer=RenderedCount,
+        )
+
+    async def rendering(
+        self,
+        product_id: UUID | str,
+        image_id: UUID | str,
+    ) -> RenderState:
+        """Return how far the variants of an image are."""
+        return await self._transport.act(
+            "GET",
+            "/v1/products/{product_id}/images/{image_id}/rendering",
+            path={"product_id": product_id, "image_id": image_id},
+            answer=RenderState,
+        )
+
+
 class JobsActs:
     """What callers can do about jobs."""
 
@@ -578,4 +750,189 @@ class JobsActs:
             "/v1/jobs/types/{job_type}/resume",
             path={"job_type": job_type},
             answer=PausedType,
+        )
+
+
+class AnchorsActs:
+    """What callers can do about anchors."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def overview(
+        self,
+    ) -> NetworkList:
+        """List the networks: whether each is enabled, what waits, and what was spent."""
+        return await self._transport.act(
+            "GET",
+            "/v1/anchors",
+            answer=NetworkList,
+        )
+
+    async def list(
+        self,
+        *,
+        network: Literal["polygon", "bitcoin", "rekor"] | None = None,
+        status: Literal["drafted", "sent", "confirmed", "reorged", "refused"] | None = None,
+        before: UUID | None = None,
+        limit: int = 100,
+    ) -> BatchPage:
+        """List batches, newest first; `next` says where older ones begin."""
+        return await self._transport.act(
+            "GET",
+            "/v1/anchors/batches",
+            query={"network": network, "status": status, "before": before, "limit": limit},
+            answer=BatchPage,
+        )
+
+    async def show(
+        self,
+        batch_id: UUID,
+    ) -> BatchView:
+        """Return one batch as it stands."""
+        return await self._transport.act(
+            "GET",
+            "/v1/anchors/batches/{batch_id}",
+            path={"batch_id": batch_id},
+            answer=BatchView,
+        )
+
+    async def cost(
+        self,
+        *,
+        network: Literal["polygon", "bitcoin", "rekor"] | None = None,
+        days: int = 30,
+    ) -> CostList:
+        """Return what batches cost, by day and network, newest first."""
+        return await self._transport.act(
+            "GET",
+            "/v1/anchors/costs",
+            query={"network": network, "days": days},
+            answer=CostList,
+        )
+
+    async def flush(
+        self,
+        network: Literal["polygon", "bitcoin", "rekor"],
+    ) -> Flushed:
+        """Send what waits without waiting for more digests."""
+        return await self._transport.act(
+            "POST",
+            "/v1/anchors/{network}/flush",
+            path={"network": network},
+            answer=Flushed,
+        )
+
+    async def enable(
+        self,
+        network: Literal["polygon", "bitcoin", "rekor"],
+    ) -> Enabled:
+        """Check a network and let documents require it, unless something is missing; see what was found."""
+        return await self._transport.act(
+            "POST",
+            "/v1/anchors/{network}/enable",
+            path={"network": network},
+            answer=Enabled,
+        )
+
+    async def disable(
+        self,
+        network: Literal["polygon", "bitcoin", "rekor"],
+    ) -> Enabled:
+        """Let no document require a network any more. Open attempts go on."""
+        return await self._transport.act(
+            "POST",
+            "/v1/anchors/{network}/disable",
+            path={"network": network},
+            answer=Enabled,
+        )
+
+
+class MaintenanceActs:
+    """What callers can do about maintenance."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def report(
+        self,
+        *,
+        limit: int = 100,
+    ) -> CleanupReport:
+        """Return how the hygiene of the store stands, and the candidates for a purge."""
+        return await self._transport.act(
+            "GET",
+            "/v1/maintenance/cleanup",
+            query={"limit": limit},
+            answer=CleanupReport,
+        )
+
+    async def cleanup(
+        self,
+        *,
+        dry_run: bool = True,
+    ) -> RunResult:
+        """Look for objects that nothing refers to, and stage them unless it is a dry run. Delete nothing."""
+        return await self._transport.act(
+            "POST",
+            "/v1/maintenance/cleanup",
+            body={"dry_run": dry_run},
+            answer=RunResult,
+        )
+
+    async def purge(
+        self,
+        *,
+        dry_run: bool = True,
+        reason: str | None = None,
+    ) -> RunResult:
+        """Delete what has been a candidate for long enough; a dry run only counts it."""
+        return await self._transport.act(
+            "POST",
+            "/v1/maintenance/purge",
+            body={"dry_run": dry_run, "reason": reason},
+            answer=RunResult,
+        )
+
+    async def purge_object(
+        self,
+        sha256: str,
+        *,
+        reason: str,
+    ) -> DeletedObjects:
+        """Delete one object now, past the grace period. Refused while anything refers to it."""
+        return await self._transport.act(
+            "POST",
+            "/v1/maintenance/purge/object",
+            body={"sha256": sha256, "reason": reason},
+            answer=DeletedObjects,
+        )
+
+    async def restore(
+        self,
+        sha256: str,
+        *,
+        reason: str,
+    ) -> RestoredObject:
+        """Let a candidate or an object in quarantine be live again."""
+        return await self._transport.act(
+            "POST",
+            "/v1/maintenance/restore",
+            body={"sha256": sha256, "reason": reason},
+            answer=RestoredObject,
+        )
+
+    async def retry(
+        self,
+        *,
+        what: list[Literal["documents", "images", "jobs"]] | None = None,
+        reason: str | None = None,
+        force: bool = False,
+    ) -> Retried:
+        """Start failed work of the tenant again: evidence that was given up, variants, dead jobs."""
+        return await self._transport.act(
+            "POST",
+            "/v1/maintenance/retry",
+            body={"what": what, "reason": reason, "force": force},
+            answer=Retried,
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -51,6 +52,8 @@ def transient_from(document: Mapping[str, Any]) -> Transient:
 VALUES: Mapping[Any, Callable[[Any], Any]] = {
     UUID: UUID,
     datetime: datetime.fromisoformat,
+    date: date.fromisoformat,
+    Decimal: Decimal,
     Event: event_from,
     Transient: transient_from,
 }
@@ -92,15 +95,15 @@ def _decode_object(kind: type, found: Mapping[str, Any]) -> Any:
     known = _types(kind)
     values = {name: decode(hint, found[name]) for name, hint in known.items() if name != "next"}
     if issubclass(kind, Rows) and "next" in known:
-        values["next"] = _start(known["next"], found["next"])
+        values["next"] = _start(known["next"], found["next"], kind.by)
     return kind(**values)
 
 
-def _start(hint: Any, address: str | None) -> Any:
-    """Return what `before` takes for the page at an address."""
+def _start(hint: Any, address: str | None, by: str) -> Any:
+    """Return what the parameter `by` takes for the page at an address."""
     if address is None:
         return None
-    [text] = parse_qs(urlsplit(address).query)["before"]
+    [text] = parse_qs(urlsplit(address).query)[by]
     kinds = get_args(get_args(hint)[0] if get_origin(hint) is Annotated else hint)
     return int(text) if int in kinds else decode(kinds[0], text)
 

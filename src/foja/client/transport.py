@@ -73,7 +73,7 @@ class Transport:
         request = Request(method, address, params=query or {}, json=json, headers=headers, safe=safe)
         got = await self.send(request)
         found: Answer = decode(answer, got.json())
-        if isinstance(found, Event):
+        if isinstance(found, Event) and key is not None:
             return replace(found, replayed=got.status_code == httpx.codes.OK)
         return found
 

@@ -14,6 +14,7 @@ from foja.images.adoption import Adoption, GalleryAdopter, Progress
 from foja.images.gallery import Gallery
 from foja.images.model.events import IMAGE
 from foja.images.model.gallery import Image
+from foja.images.model.rendering import RenderState
 from foja.images.reads import ImageReads
 from foja.images.uploads import Uploads
 from foja.ledger.event import bounded, new_id, parse_id
@@ -33,19 +34,6 @@ class Rebuilt:
 
     products: int
     mended: int
-
-
-@dataclass(frozen=True, slots=True)
-class RenderState:
-    """How far the variants of an image are: `queued`, `processing`, `success` or `error`."""
-
-    status: str
-    attempts: int
-    last_error: str | None
-    duration_ms: int | None
-    error_code: str | None
-    skipped: str | None  # why nothing was rendered, if the job is done
-    spent: bool  # whether only force tries it again
 
 
 @dataclass(frozen=True, slots=True)

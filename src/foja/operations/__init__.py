@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from foja.operations import conversations, jobs, streams
+from foja.operations import anchors, conversations, images, jobs, maintenance, streams
 from foja.operations.operation import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
     *conversations.OPERATIONS,
     *streams.OPERATIONS,
+    *images.OPERATIONS,
     *jobs.OPERATIONS,
+    *anchors.OPERATIONS,
+    *maintenance.OPERATIONS,
 )

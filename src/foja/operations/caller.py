@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from foja.access.model.principal import Principal
+from foja.app import App
 from foja.errors import BadPayload
 from foja.requests.model.events import REQUEST
 from foja.requests.service import KeyedRequest
@@ -21,6 +22,12 @@ class Caller:
     principal: Principal
     key: str | None = None  # the Idempotency-Key
     address: str = ""  # under which the key is remembered
+
+    @property
+    def installation(self) -> App:
+        """The app of the installation, for an act that concerns all tenants."""
+        assert isinstance(self.app, App)
+        return self.app
 
     def author(self, named: str | None) -> str:
         """Return the actor to record, where the request names one or none."""

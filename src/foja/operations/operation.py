@@ -1,9 +1,10 @@
 """An act as a value. Its function says the rest, once: its parameters are what a caller gives, its docstring
 is the help, and what it returns is the answer.
 
-A parameter that the address names is part of the address. The others are in the query of a GET or a DELETE,
-and fields of a JSON object otherwise. A text in `Annotated` describes a parameter; an alias is its name
-outside Python. Doors give three parameters: the first one (`of` finds it), `actor` and `idempotency_key`.
+A parameter that the address names is part of the address. The others are in the query of a GET, a DELETE or
+an act that is `queried`, and fields of a JSON object otherwise. A text in `Annotated` describes a parameter;
+an alias is its name outside Python. Doors give three parameters: the first one (`of` finds it), `actor` and
+`idempotency_key`.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class Operation:
     made: Callable[[Any], Sequence[str]] | None = None
     takes_key: bool = False  # whether `run` itself remembers what it made under a key
     answer: Any = None  # the type of the JSON, where it is not what `run` returns
+    queried: bool = False  # whether what it is given is in the query, whatever its method
     repeatable: bool = True  # whether asking twice does what asking once does
     status: int = 200
     location: str | None = None  # the address of what was made, from the answer
@@ -125,7 +127,7 @@ def signature_of(operation: Operation) -> Signature:
     given = {name for name in GIVEN & run.keys() if run[name].help != AUTHOR}
     taken = [each for name, each in (found | run).items() if name not in given]
     rest = tuple(each for each in taken if each.name not in named)
-    queried = operation.method in QUERIED
+    queried = operation.queried or operation.method in QUERIED
     answer = get_type_hints(operation.run, include_extras=True)["return"]
     made = get_origin(answer) is Made
     return Signature(

@@ -11,9 +11,10 @@ Row = TypeVar("Row", covariant=True)
 
 
 class Rows(Sequence[Row]):
-    """The base of a page. Its first field has the rows, `next` what `before` takes for more."""
+    """The base of a page. Its first field has the rows, `next` what the parameter `by` takes for more."""
 
     __slots__ = ()
+    by = "before"
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -38,5 +39,5 @@ def row_field(page: type[Rows[Any]]) -> str:
 
 
 def next_of(page: Rows[Any]) -> Any:
-    """Return what `before` takes for the page after this one; None if this is the last."""
+    """Return what `by` takes for the page after this one; None if this is the last."""
     return getattr(page, "next", None)

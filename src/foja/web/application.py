@@ -18,7 +18,6 @@ from foja.web.access import login
 from foja.web.access import routes as access
 from foja.web.access.cors import shared
 from foja.web.access.front import LOCAL_NAMES, host_name
-from foja.web.anchors import routes as anchors
 from foja.web.binding import OperationRoute
 from foja.web.context import WebContext
 from foja.web.conversations import routes as conversations
@@ -29,7 +28,6 @@ from foja.web.galleries import routes as galleries
 from foja.web.galleries import variants
 from foja.web.log import files as log_files
 from foja.web.log import routes as log
-from foja.web.maintenance import routes as maintenance
 from foja.web.operations.routes import add_operations
 from foja.web.pages.frame.errors import error_page
 from foja.web.pages.routes import add_pages
@@ -46,7 +44,7 @@ API = (
     *(documents, additions, lifecycle, evidence),
     *(conversations, streams),
     *(variants, galleries, verify, uploads),
-    *(anchors, log, log_files, maintenance, webhooks, access),
+    *(log, log_files, webhooks, access),
 )
 
 ROUTES = [OperationRoute(each) for each in OPERATIONS]

@@ -146,6 +146,6 @@ def _key(request: Request) -> str | None:
 
 def _with_address(page: Rows[Any], request: Request) -> Mapping[str, Any]:
     """Return a page with the address of the next one."""
-    query = {**request.query_params, "before": next_of(page)}
+    query = {**request.query_params, page.by: next_of(page)}
     found = {each.name: getattr(page, each.name) for each in fields(page)}  # type: ignore[arg-type]
     return {**found, "next": f"{request.url.path}?{urlencode(query)}"}

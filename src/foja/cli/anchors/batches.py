@@ -1,45 +1,32 @@
-"""`foja anchors list`, `show`, `cost`."""
+"""What `foja anchors list`, `show` and `cost` print."""
 
 from __future__ import annotations
 
-from argparse import Namespace
+from collections.abc import Iterable
+from dataclasses import asdict
 
-from foja.anchors.admin import BatchView, CostView
+from foja.anchors.model.view import BatchPage, BatchView, CostList, CostView
 from foja.cli.anchors import words
-from foja.cli.installation import open_installation
-from foja.cli.output import print_fields, print_result, table
+from foja.cli.output import field_lines, table
 
 HEAD = ("batch", "network", "status", "digests", "fee", "created", "remark")
 COST_HEAD = ("day", "network", "batches", "digests", "fee", "not known yet, at most")
 WIDTH = 60
 
 
-async def listing(arguments: Namespace) -> int:
-    """Print batches, newest first."""
-    async with open_installation(arguments) as app:
-        found = await app.anchors.list(
-            network=arguments.network, status=arguments.status, limit=arguments.limit
-        )
-    lines = list(table(HEAD, [_batch_row(each) for each in found])) if found else ["no batches match"]
-    print_result(arguments, [each.document() for each in found], *lines)
-    return 0
+def page(found: BatchPage, _: str) -> Iterable[str]:
+    """Return a table of batches."""
+    return table(HEAD, [_batch_row(each) for each in found]) if found else ["no batches match"]
 
 
-async def show(arguments: Namespace) -> int:
-    """Print one batch in full."""
-    async with open_installation(arguments) as app:
-        found = await app.anchors.show(arguments.batch)
-    print_fields(arguments, found.document())
-    return 0
+def batch(found: BatchView, _: str) -> Iterable[str]:
+    """Return one batch in full."""
+    return field_lines(asdict(found))
 
 
-async def cost(arguments: Namespace) -> int:
-    """Print what batches cost."""
-    async with open_installation(arguments) as app:
-        found = await app.anchors.cost(network=arguments.network, days=arguments.days)
-    lines = list(table(COST_HEAD, [_cost_row(each) for each in found])) if found else ["no batches were made"]
-    print_result(arguments, [each.document() for each in found], *lines)
-    return 0
+def costs(found: CostList, _: str) -> Iterable[str]:
+    """Return a table of what batches cost."""
+    return table(COST_HEAD, [_cost_row(each) for each in found]) if found else ["no batches were made"]
 
 
 def _batch_row(each: BatchView) -> tuple[object, ...]:

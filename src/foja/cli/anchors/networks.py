@@ -1,10 +1,12 @@
-"""`foja anchors`, `enable`, `disable`, `flush`."""
+"""What `foja anchors` and `enable` print; `disable` and `flush`."""
 
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator
 
-from foja.anchors.admin import NetworkView
+from foja.anchors.model.view import NetworkList, NetworkView
+from foja.answers.anchors import Enabled
 from foja.cli.anchors import words
 from foja.cli.installation import open_installation
 from foja.cli.output import print_result, table
@@ -13,33 +15,18 @@ HEAD = ("network", "enabled", "digests waiting", "batches pending", "spent in 24
 WIDTH = 70
 
 
-async def overview(arguments: Namespace) -> int:
-    """Print every network."""
-    async with open_installation(arguments) as app:
-        found = await app.anchors.overview()
-    lines = table(HEAD, [_network_row(each) for each in found])
-    print_result(arguments, [each.document() for each in found], *lines)
-    return 0
+def overview(found: NetworkList, _: str) -> Iterator[str]:
+    """Yield a table of every network."""
+    return table(HEAD, [_network_row(each) for each in found])
 
 
-async def enable(arguments: Namespace) -> int:
-    """Check a network and let documents require it."""
-    name = arguments.network
-    async with open_installation(arguments) as app:
-        ready = await app.anchors.enable(name)
-    if ready.missing:
-        lines = [f"{name} is not enabled: {'; '.join(ready.missing)}"]
+def enabled(found: Enabled, _: str) -> Iterator[str]:
+    """Yield whether a network is enabled, and what is missing or was found."""
+    if found.missing:
+        yield f"{found.network} is not enabled: {'; '.join(found.missing)}"
     else:
-        shown = words.found(ready.found)
-        lines = [f"{name} is enabled" + (f": {shown}" if shown else "")]
-    answer = {
-        "network": name,
-        "enabled": not ready.missing,
-        "missing": [*ready.missing],
-        "found": {**ready.found},
-    }
-    print_result(arguments, answer, *lines)
-    return 1 if ready.missing else 0
+        shown = words.found(found.found)
+        yield f"{found.network} is enabled" + (f": {shown}" if shown else "")
 
 
 async def disable(arguments: Namespace) -> int:

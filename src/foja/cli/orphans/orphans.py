@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import asdict
 
 from foja.cli.installation import open_installation, open_to_write
 from foja.cli.output import print_result, progress_bar, table
 from foja.errors import SetupFailed
-from foja.system.hygiene.run import RunResult
-from foja.system.hygiene.service import Candidate, OrphanReport, RunRow
-from foja.system.model.hygiene import ARMED_DAYS
+from foja.system.model.view import Candidate, OrphanReport, RunResult, RunRow
 
 HEAD = ("path", "found", "last reference", "bytes", "state")
 RUNS_HEAD = ("ended", "action", "outcome", "checked", "candidates", "missing", "deleted", "remark")
@@ -26,7 +25,7 @@ async def scan(arguments: Namespace) -> int:
     found = f"{result.staged:,} orphans and {result.strays:,} strays {would}"
     lines = [f"{result.checked:,} objects checked; {found}; {result.unstaged:,} candidates taken back"]
     lines += [f"missing in the store: {path}" for path in result.missing_objects]
-    print_result(arguments, result.document(), *_with_outcome(result, lines))
+    print_result(arguments, asdict(result), *_with_outcome(result, lines))
     return 1 if result.outcome == "aborted" or result.missing else 0
 
 
@@ -35,7 +34,7 @@ async def listing(arguments: Namespace) -> int:
     async with open_installation(arguments) as app:
         found = await app.orphans.list(arguments.limit)
     lines = list(table(HEAD, [_row(each) for each in found])) if found else ["there are no candidates"]
-    print_result(arguments, [_document(each) for each in found], *lines)
+    print_result(arguments, [asdict(each) for each in found], *lines)
     return 0
 
 
@@ -56,7 +55,7 @@ async def purge(arguments: Namespace) -> int:
             f"{result.quarantined:,} put in quarantine, {result.deleted:,} deleted ({result.bytes:,} bytes), "
             f"{result.unstaged:,} candidates taken back"
         )
-    print_result(arguments, result.document(), *_with_outcome(result, [line]))
+    print_result(arguments, asdict(result), *_with_outcome(result, [line]))
     return 1 if result.outcome == "aborted" else 0
 
 
@@ -73,7 +72,7 @@ async def report(arguments: Namespace) -> int:
     """Print how the hygiene of the store stands."""
     async with open_installation(arguments) as app:
         found = await app.orphans.report()
-    print_result(arguments, found.document(), *_report_lines(found))
+    print_result(arguments, asdict(found), *_report_lines(found))
     return 0
 
 
@@ -98,21 +97,16 @@ def _row(each: Candidate) -> tuple[object, ...]:
     return each.path, each.detected_at.isoformat(timespec="seconds"), last, each.size, each.state
 
 
-def _document(each: Candidate) -> dict[str, object]:
-    return {name: getattr(each, name) for name in each.__slots__}
-
-
 def _report_lines(found: OrphanReport) -> list[str]:
-    totals, inventory = found.totals, found.inventory
-    young = f"{totals.lt_1d:,} under 1 day, {totals.d1_3:,} up to 3 days"
-    ages = f"{young}, {totals.d3_7:,} up to 7, {totals.gte_7d:,} older"
-    going = f"due: {inventory.due:,}; in quarantine: {inventory.quarantined:,}"
-    back = f"rescued {totals.rescued_ratio:.1%}, false positives {totals.false_positive_ratio:.1%}"
-    armed = "armed" if inventory.armed else f"not armed ({inventory.days} of {ARMED_DAYS} good days)"
+    young = f"{found.lt_1d:,} under 1 day, {found.d1_3:,} up to 3 days"
+    ages = f"{young}, {found.d3_7:,} up to 7, {found.gte_7d:,} older"
+    going = f"due: {found.due:,}; in quarantine: {found.quarantined:,}"
+    back = f"rescued {found.rescued_ratio:.1%}, false positives {found.false_positive_ratio:.1%}"
+    armed = "armed" if found.armed else f"not armed ({found.armed_days} of {found.needed_days} good days)"
     lines = [
-        f"objects: {inventory.objects:,}; candidates: {totals.total_staged:,} ({ages})",
-        f"{going}; deleted: {totals.deleted:,} ({totals.bytes:,} bytes)",
-        f"taken back: {totals.unstaged_ratio:.1%} ({back})",
+        f"objects: {found.objects:,}; candidates: {found.total_staged:,} ({ages})",
+        f"{going}; deleted: {found.deleted:,} ({found.bytes:,} bytes)",
+        f"taken back: {found.unstaged_ratio:.1%} ({back})",
         f"the automatic purge is {armed}",
     ]
     if found.brake:

@@ -123,7 +123,8 @@ KINDS: dict[str, Callable[[str], Any]] = {
 
 
 def _metavar(argument: Argument) -> str | None:
-    return None if argument.choices else argument.name.removeprefix("--").upper().replace("-", "_")
+    named = argument.name.startswith("--")
+    return None if named and argument.choices else argument.name.removeprefix("--").upper().replace("-", "_")
 
 
 def add_acts(
@@ -136,7 +137,8 @@ def add_acts(
         words = act.verb.split()
         if words[0] == name:
             lines = "\n".join(f"  {line}" for line in act.examples.splitlines())
-            act.add_to(inner.add(ACT, act.sentence, lines, name=words[1]))
+            if words[1:]:
+                act.add_to(inner.add(ACT, act.sentence, lines, name=words[1]))
             if act.verb == without:
                 act.add_to(group)
     return inner

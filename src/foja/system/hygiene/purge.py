@@ -9,8 +9,9 @@ from uuid import UUID, uuid4
 from foja import sql
 from foja.blobs.store import Store
 from foja.driver.database import Database
-from foja.system.hygiene.run import Aborted, Progress, Run, RunResult
+from foja.system.hygiene.run import Aborted, Progress, Run
 from foja.system.model.hygiene import HygieneTerms, Inventory, find_brake
+from foja.system.model.view import RunResult
 
 STEP_OBJECTS = 100
 ORPHAN = "nothing refers to it"

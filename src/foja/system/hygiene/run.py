@@ -7,55 +7,25 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import Any, Literal
-from uuid import UUID, uuid4
+from typing import Any
+from uuid import uuid4
 
 from foja import sql
 from foja.driver.database import Database
 from foja.errors import LedgerUnavailable, Unavailable
 from foja.system.model.hygiene import HygieneTerms, find_jump
+from foja.system.model.view import Action, RunResult
 
 PAGE_OBJECTS = 1000
 Progress = Callable[[int, int], None]
-Action = Literal["scan", "purge"]
+LEFT_OUT = {"run", "dry", "unstaged", "missing_objects"}  # of what is recorded
 log = logging.getLogger("foja.hygiene")
 
 
 class Aborted(Exception):
     """Something does not look right: the run ends here and says so."""
-
-
-@dataclass(slots=True)
-class RunResult:
-    """What a run did. Fields that the other action counts stay 0."""
-
-    run: UUID
-    action: Action
-    started_at: datetime
-    dry: bool
-    outcome: Literal["complete", "aborted"] = "complete"
-    detail: str | None = None
-    checked: int = 0
-    staged: int = 0
-    strays: int = 0
-    missing: int = 0
-    quarantined: int = 0
-    unstaged: int = 0
-    deleted: int = 0
-    bytes: int = 0
-    missing_objects: tuple[str, ...] = ()  # the first of them
-
-    def document(self) -> dict[str, Any]:
-        """Return the result as JSON has it."""
-        return asdict(self)
-
-    def recorded(self) -> str:
-        """Return what is recorded of a run."""
-        left_out = {"run", "dry", "unstaged", "missing_objects"}
-        fields = {name: value for name, value in asdict(self).items() if name not in left_out}
-        return json.dumps(fields, default=str)
 
 
 class Run:
@@ -89,7 +59,7 @@ class Run:
             result.outcome, result.detail = "aborted", str(error)
             log.warning("the %s of orphans was aborted: %s", self._action, error)
         if not self._dry:
-            values = {"run": result.run, "actor": self._actor, "result": result.recorded()}
+            values = {"run": result.run, "actor": self._actor, "result": _as_recorded(result)}
             await self.rows("record_orphan_run", **values, grace=self._grace)
 
     async def rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
@@ -100,3 +70,9 @@ class Run:
         [(now,)] = await self.rows("clock")
         found: datetime = now
         return found
+
+
+def _as_recorded(result: RunResult) -> str:
+    """Return what is recorded of a run."""
+    fields = {name: value for name, value in asdict(result).items() if name not in LEFT_OUT}
+    return json.dumps(fields, default=str)

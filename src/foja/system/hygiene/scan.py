@@ -14,8 +14,9 @@ from datetime import datetime, timedelta
 from foja.blobs.entries import Listed
 from foja.blobs.store import Store
 from foja.driver.database import Database
-from foja.system.hygiene.run import PAGE_OBJECTS, Aborted, Progress, Run, RunResult, log
+from foja.system.hygiene.run import PAGE_OBJECTS, Aborted, Progress, Run, log
 from foja.system.model.hygiene import HygieneTerms
+from foja.system.model.view import RunResult
 
 MAX_NAMED = 100  # missing objects
 MIN_PARTIAL_AGE = timedelta(hours=1)  # an upload that takes longer is repeated

@@ -1,59 +1,47 @@
-"""`/v1/products/{id}/images`: list, add, replace, move, describe, remove, protect."""
+"""`/v1/products/{id}/images`: add and replace the bytes of images."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query, Request, Response
+from pydantic import ConfigDict, Field
 
+from foja.answers.images import ImageView
 from foja.images.model.gallery import Image
 from foja.operations.caller import check_key
-from foja.web.bodies import JSON, body_of, describe_body, parse_body
-from foja.web.caller import Reader, Writer
-from foja.web.galleries.bodies import DescriptionBody, ExternalImage, MoveBody
-from foja.web.galleries.images import FIELDS, describe_gallery, describe_image, received_image
-from foja.web.reference.answers.documents import AddedDocument
-from foja.web.reference.answers.events import EventAnswer
-from foja.web.reference.answers.galleries import GalleryAnswer, ImageAnswer, ProductPage
+from foja.operations.images import view_of
+from foja.web.bodies import JSON, RequestBody, parse_body
+from foja.web.caller import Writer
+from foja.web.galleries.images import FIELDS, received_image
 from foja.web.reference.openapi import again, describe_upload
 from foja.web.routers import api_router
 from foja.web.streams.appends import Key
-from foja.web.streams.proofs import ProtectionRequest, protect_once
 from foja.web.transfer.bodies import media_type_of
 from foja.web.transfer.encoder import JsonAnswer
 
 routes = api_router("/v1/products", "galleries")
 ONE = "/{product_id}/images/{image_id}"
 ExpectedSeq = Annotated[int | None, Query(ge=0, lt=2**63, description="refuses a change of another state")]
-Number = Annotated[int | None, Query(ge=0, lt=2**31, description="as it was after so many events")]
 
 
-@routes.get("", response_model=ProductPage)
-async def products(
-    caller: Reader,
-    after: Annotated[UUID | None, Query(description="the last id of the page before")] = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> Response:
-    """List products by id; `next` is the address of those after them."""
-    found = await caller.app.images.products(after=after, limit=limit)
-    more = f"/v1/products?after={found[-1]}&limit={limit}" if len(found) == limit else None
-    return JsonAnswer({"products": [{"id": str(each)} for each in found], "next": more})
+class ExternalImage(RequestBody):
+    """An image that is stored elsewhere. Its address is kept and never fetched."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"url": "https://cdn.example/chair.jpg"}]})
 
-@routes.get("/{product_id}/images", response_model=GalleryAnswer)
-async def gallery(caller: Reader, product_id: str, at: Number = None) -> Response:
-    """List the images of a product in order; a product without events has none."""
-    opened = await caller.app.images.open(product_id)
-    return JsonAnswer(describe_gallery(opened.id, await opened.list(at=at)))
+    url: str
+    supplier_id: str | None = None
+    alt: str | None = None
+    expected_seq: Annotated[int, Field(ge=0, lt=2**63)] | None = None
 
 
 @routes.post(
     "/{product_id}/images",
     status_code=201,
-    response_model=ImageAnswer,
-    responses=again(ImageAnswer),
+    response_model=ImageView,
+    responses=again(ImageView),
     openapi_extra=describe_upload(ExternalImage, *sorted(FIELDS)),
 )
 async def add(
@@ -81,14 +69,7 @@ async def add(
     return _made(opened.id, image)
 
 
-@routes.get(ONE, response_model=ImageAnswer)
-async def image(caller: Reader, product_id: str, image_id: str) -> Response:
-    """Return one image."""
-    opened = await caller.app.images.open(product_id)
-    return JsonAnswer(describe_image(opened.id, await opened.image(image_id)))
-
-
-@routes.put(ONE, response_model=ImageAnswer, openapi_extra=describe_upload(None, "name"))
+@routes.put(ONE, response_model=ImageView, openapi_extra=describe_upload(None, "name"))
 async def replace(
     caller: Writer,
     request: Request,
@@ -109,72 +90,9 @@ async def replace(
             expected_seq=expected_seq,
             actor=caller.principal.actor,
         )
-    return JsonAnswer(describe_image(opened.id, image))
-
-
-@routes.delete(ONE, response_model=EventAnswer)
-async def remove(
-    caller: Writer,
-    product_id: str,
-    image_id: str,
-    reason: Annotated[str, Query(min_length=1, max_length=1000)] = "removed",
-    expected_seq: ExpectedSeq = None,
-) -> Response:
-    """Remove an image; those after it move up."""
-    event = await caller.app.images.remove(
-        product_id, image_id, reason=reason, expected_seq=expected_seq, actor=caller.principal.actor
-    )
-    return JsonAnswer(event.envelope())
-
-
-@routes.post(f"{ONE}/move", response_model=ImageAnswer, openapi_extra=describe_body(MoveBody))
-async def move(
-    caller: Writer,
-    product_id: str,
-    image_id: str,
-    body: Annotated[MoveBody, body_of(MoveBody)],
-    key: Key = None,
-) -> Response:
-    """Move an image to a place; place 0 makes it the main one."""
-    check_key(key)
-    opened = await caller.app.images.open(product_id)
-    who: dict[str, Any] = {"idempotency_key": key, "actor": caller.principal.actor}
-    return JsonAnswer(describe_image(opened.id, await opened.move(image_id, **dict(body), **who)))
-
-
-@routes.post(f"{ONE}/describe", response_model=ImageAnswer, openapi_extra=describe_body(DescriptionBody))
-async def describe(
-    caller: Writer,
-    product_id: str,
-    image_id: str,
-    body: Annotated[DescriptionBody, body_of(DescriptionBody)],
-    key: Key = None,
-) -> Response:
-    """Set the alternative text of an image."""
-    check_key(key)
-    opened = await caller.app.images.open(product_id)
-    who: dict[str, Any] = {"idempotency_key": key, "actor": caller.principal.actor}
-    return JsonAnswer(describe_image(opened.id, await opened.describe(image_id, **dict(body), **who)))
-
-
-@routes.post(
-    "/{product_id}/protect",
-    status_code=201,
-    response_model=AddedDocument,
-    responses=again(AddedDocument),
-    openapi_extra=describe_body(ProtectionRequest),
-)
-async def protect(
-    caller: Writer,
-    product_id: str,
-    body: Annotated[ProtectionRequest, body_of(ProtectionRequest)],
-    key: Key = None,
-) -> Response:
-    """Add the sealed events of a gallery as a document and request evidence of it."""
-    protect = partial(caller.app.images.protect, product_id)
-    return await protect_once(caller, key, f"/v1/products/{product_id}/protect", body, protect)
+    return JsonAnswer(view_of(opened.id, image))
 
 
 def _made(product_id: UUID, image: Image) -> Response:
     address = {"Location": f"/v1/products/{product_id}/images/{image.id}"}
-    return JsonAnswer(describe_image(product_id, image), 200 if image.replayed else 201, address)
+    return JsonAnswer(view_of(product_id, image), 200 if image.replayed else 201, address)

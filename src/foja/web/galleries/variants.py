@@ -10,11 +10,9 @@ from fastapi import Query, Request, Response
 from foja.errors import ObjectMissing
 from foja.images.model.gallery import OBJECT
 from foja.images.model.headers.parser import parse_header
-from foja.web.caller import Reader, Retrier, Writer
-from foja.web.reference.answers.galleries import RenderedCount, RenderingAnswer
+from foja.web.caller import Reader, Writer
 from foja.web.reference.openapi import file_answer
 from foja.web.routers import api_router
-from foja.web.transfer.encoder import JsonAnswer
 from foja.web.transfer.files import FileAnswer, attachment
 from foja.web.transfer.ranges import matches
 
@@ -22,29 +20,6 @@ routes = api_router("/v1/products/{product_id}/images", "galleries")
 TYPES = ("image/jpeg", "image/webp", "image/avif", "image/png")
 FOR_EVER = "private, max-age=31536000, immutable"
 CHECKED = "private, no-cache"
-Force = Annotated[bool, Query(description="also what failed as often as it may be tried")]
-
-
-@routes.post("/render", response_model=RenderedCount)
-async def render_failed(caller: Retrier, product_id: str, force: Force = False) -> Response:
-    """Render the images of a product again whose last job failed or was skipped."""
-    await caller.app.images.list(product_id)  # refuses a stream of another domain
-    return JsonAnswer({"images": await caller.app.images.render(product_id=product_id, force=force)})
-
-
-@routes.get("/{image_id}/rendering", response_model=RenderingAnswer)
-async def rendering(caller: Reader, product_id: str, image_id: str) -> Response:
-    """Return how far the variants of an image are."""
-    image = await caller.app.images.image(product_id, image_id)
-    found = await caller.app.images.rendering(image)
-    return JsonAnswer({name: getattr(found, name) for name in found.__slots__})
-
-
-@routes.post("/{image_id}/render", response_model=RenderedCount)
-async def render(caller: Retrier, product_id: str, image_id: str, force: Force = False) -> Response:
-    """Render an image again."""
-    image = await caller.app.images.image(product_id, image_id)
-    return JsonAnswer({"images": await caller.app.images.render(image, force=force)})
 
 
 @routes.get(

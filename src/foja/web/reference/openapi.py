@@ -53,7 +53,7 @@ def event_route(model: type[RequestBody]) -> dict[str, Any]:
     return {**options, "responses": REPLAYED}
 
 
-def again(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+def again(model: type[Any]) -> dict[int | str, dict[str, Any]]:
     """Return the description of an answer to a request that was made before."""
     return {200: {"description": "It was made before.", "model": model}}
 

@@ -140,17 +140,6 @@ export class Document extends History {
   trust(): Promise<string[]>;
 }
 
-export interface Image {
-  id: string;
-  order: number;
-  main: boolean;
-  url: string;
-  alt: string | null;
-  created_at: string;
-  variants: { [name: string]: string };
-  [more: string]: any;
-}
-
 export interface Report {
   form: "foja/report/v1";
   verdict: Verdict;
@@ -276,6 +265,37 @@ export interface DomainStreamState {
   gaps: number;
   domain: string;
 }
+/** One image of a gallery at its place. */
+export interface ImageView {
+  id: string;
+  order: number;
+  main: boolean;
+  url: string;
+  alt: string | null;
+  created_at: string;
+  erased: boolean;
+  media_type: string | null;
+  width: number | null;
+  height: number | null;
+  frames: number | null;
+  size: number | null;
+  name: string | null;
+  variants: { [name: string]: string };
+}
+/** How many images are rendered again. */
+export interface RenderedCount {
+  images: number;
+}
+/** How far the variants of an image are: `queued`, `processing`, `success` or `error`. */
+export interface RenderState {
+  status: string;
+  attempts: number;
+  last_error: string | null;
+  duration_ms: number | null;
+  error_code: string | null;
+  skipped: string | null;
+  spent: boolean;
+}
 /** A job as it stands. */
 export interface JobView {
   id: number;
@@ -314,6 +334,145 @@ export interface ChangedJobs {
 export interface PausedType {
   type: string;
   paused: boolean;
+}
+/** A network as it stands. Amounts are in its smallest unit. */
+export interface NetworkView {
+  configured: boolean;
+  missing: Array<string>;
+  network: string;
+  enabled: boolean;
+  held: string | null;
+  held_at: string | null;
+  waiting: number;
+  pending: number;
+  spent: string;
+}
+/** A batch as it stands. */
+export interface BatchView {
+  id: string;
+  network: string;
+  status: string;
+  size: number;
+  root: string;
+  account: string | null;
+  nonce: number | null;
+  max_fee: string;
+  fee: string | null;
+  created_at: string;
+  confirmed_at: string | null;
+  next_look: string | null;
+  detail: string | null;
+  told: number;
+  outcome: any;
+  trust: Array<string>;
+  state: any;
+}
+/** What the batches of one network cost on one day (UTC), in its smallest unit. */
+export interface CostView {
+  network: string;
+  day: string;
+  batches: number;
+  digests: number;
+  fee: string;
+  open_fee: string;
+}
+/** How many jobs waited for more digests. */
+export interface Flushed {
+  network: string;
+  jobs: number;
+}
+/** Whether documents may require a network, what is missing, and what was found there. */
+export interface Enabled {
+  network: string;
+  enabled: boolean;
+  missing: Array<string>;
+  found: Payload;
+}
+/** A run that ended, as it was recorded. */
+export interface RunRow {
+  run: string;
+  action: string;
+  outcome: string;
+  started_at: string;
+  ended_at: string;
+  detail: string | null;
+  checked: number;
+  candidates: number;
+  staged: number;
+  strays: number;
+  missing: number;
+  rescued: number;
+  rescued_late: number;
+  false_positives: number;
+  quarantined: number;
+  deleted: number;
+  bytes: number;
+}
+/** An object that nothing refers to and that is not purged. */
+export interface Candidate {
+  path: string;
+  detected_at: string;
+  last_seen_reference: string | null;
+  size: number | null;
+  state: string;
+}
+/** How the hygiene of the store stands, and its candidates, oldest first. */
+export interface CleanupReport {
+  total_staged: number;
+  lt_1d: number;
+  d1_3: number;
+  d3_7: number;
+  gte_7d: number;
+  staged: number;
+  rescued: number;
+  false_positives: number;
+  deleted: number;
+  bytes: number;
+  rescued_ratio: number;
+  false_positive_ratio: number;
+  unstaged_ratio: number;
+  armed: boolean;
+  armed_days: number;
+  needed_days: number;
+  brake: string | null;
+  objects: number;
+  due: number;
+  quarantined: number;
+  last_scan: string | null;
+  runs: Array<RunRow>;
+  candidates: Array<Candidate>;
+}
+/** What a run did, or would do. Fields that the other action counts stay 0. */
+export interface RunResult {
+  run: string;
+  action: "scan" | "purge";
+  started_at: string;
+  dry: boolean;
+  outcome: "complete" | "aborted";
+  detail: string | null;
+  checked: number;
+  staged: number;
+  strays: number;
+  missing: number;
+  quarantined: number;
+  unstaged: number;
+  deleted: number;
+  bytes: number;
+  missing_objects: Array<string>;
+}
+/** The keys of what was deleted. */
+export interface DeletedObjects {
+  deleted: Array<string>;
+}
+/** The key of an object that is live again. */
+export interface RestoredObject {
+  restored: string;
+}
+/** How much failed work was started again. */
+export interface Retried {
+  evidence: number;
+  images: number;
+  jobs: number;
 }
 /** The first event of a conversation. */
 export interface FirstEvent {
@@ -368,6 +527,19 @@ declare class StreamActs extends History {
   protect(requiredEvidence?: string | Array<string>, options?: { idempotencyKey?: string | null }): Promise<AddedDocument>;
 }
 
+declare class ImagesActs {
+  products(options?: { after?: string | null; limit?: number }): Promise<StreamId[]>;
+  list(productId: string, options?: { at?: number | null }): Promise<ImageView[]>;
+  image(productId: string, imageId: string): Promise<ImageView>;
+  move(productId: string, imageId: string, to: number, options?: { expectedSeq?: number | null; idempotencyKey?: string | null }): Promise<ImageView>;
+  describe(productId: string, imageId: string, alt: string, options?: { expectedSeq?: number | null; idempotencyKey?: string | null }): Promise<ImageView>;
+  remove(productId: string, imageId: string, options?: { reason?: string; expectedSeq?: number | null }): Promise<Event>;
+  protect(productId: string, requiredEvidence?: string | Array<string>, options?: { idempotencyKey?: string | null }): Promise<AddedDocument>;
+  renderFailed(productId: string, options?: { force?: boolean }): Promise<RenderedCount>;
+  render(productId: string, imageId: string, options?: { force?: boolean }): Promise<RenderedCount>;
+  rendering(productId: string, imageId: string): Promise<RenderState>;
+}
+
 declare class JobsActs {
   list(options?: { state?: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled" | null; type?: string | null; entityId?: string | null; before?: number | null; limit?: number }): Promise<JobView[]>;
   show(jobId: number): Promise<JobView>;
@@ -378,9 +550,29 @@ declare class JobsActs {
   resume(jobType: string): Promise<PausedType>;
 }
 
+declare class AnchorsActs {
+  overview(): Promise<NetworkView[]>;
+  list(options?: { network?: "polygon" | "bitcoin" | "rekor" | null; status?: "drafted" | "sent" | "confirmed" | "reorged" | "refused" | null; before?: string | null; limit?: number }): Promise<BatchView[]>;
+  show(batchId: string): Promise<BatchView>;
+  cost(options?: { network?: "polygon" | "bitcoin" | "rekor" | null; days?: number }): Promise<CostView[]>;
+  flush(network: "polygon" | "bitcoin" | "rekor"): Promise<Flushed>;
+  enable(network: "polygon" | "bitcoin" | "rekor"): Promise<Enabled>;
+  disable(network: "polygon" | "bitcoin" | "rekor"): Promise<Enabled>;
+}
+
+declare class MaintenanceActs {
+  report(options?: { limit?: number }): Promise<CleanupReport>;
+  cleanup(options?: { dryRun?: boolean }): Promise<RunResult>;
+  purge(options?: { dryRun?: boolean; reason?: string | null }): Promise<RunResult>;
+  purgeObject(sha256: string, reason: string): Promise<DeletedObjects>;
+  restore(sha256: string, reason: string): Promise<RestoredObject>;
+  retry(options?: { what?: Array<"documents" | "images" | "jobs"> | null; reason?: string | null; force?: boolean }): Promise<Retried>;
+}
+
 // End of what `make generate` writes.
 
 export type Job = JobView;
+export type Image = ImageView;
 
 export class Client {
   readonly conversations: {
@@ -403,19 +595,17 @@ export class Client {
     view(id: string): Promise<DocumentView>;
     bundle(id: string, options?: { withDocument?: boolean }): Promise<Uint8Array>;
   };
-  readonly images: {
+  readonly images: Omit<ImagesActs, "protect"> & {
     add(
       productId: string,
       data: Data,
       options?: { name?: string | null; alt?: string | null; supplierId?: string | null; idempotencyKey?: string },
     ): Promise<Image>;
-    list(productId: string): Promise<Image[]>;
-    move(productId: string, imageId: string, to: number, options?: { expectedSeq?: number | null }): Promise<Image>;
-    describe(productId: string, imageId: string, alt: string): Promise<Image>;
-    remove(productId: string, imageId: string, options?: { reason?: string }): Promise<Event>;
     protect(productId: string, requiredEvidence?: Evidence[]): Promise<Document>;
   };
   readonly jobs: JobsActs;
+  readonly anchors: AnchorsActs;
+  readonly maintenance: MaintenanceActs;
   stream(domain: string, id?: string): Stream;
   verify(
     data: Data,

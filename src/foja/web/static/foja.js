@@ -477,6 +477,8 @@ export class Client {
     this.conversations = new Conversations(transport, this.documents);
     this.images = new Images(transport, this.documents);
     this.jobs = new JobsActs(transport);
+    this.anchors = new AnchorsActs(transport);
+    this.maintenance = new MaintenanceActs(transport);
   }
 
   /** Return a stream of a domain of yours: a new one, or the one with this id. */
@@ -841,6 +843,63 @@ class StreamActs extends History {
   }
 }
 
+/** What callers can do about images. */
+class ImagesActs {
+  constructor(transport) {
+    this._transport = transport;
+  }
+
+  /** List products by id; `next` says where those after them begin. */
+  async products({ after = null, limit = 100 } = {}) {
+    return (await this._transport.ask("GET", "/v1/products", { params: { after, limit } })).products;
+  }
+
+  /** List the images of a product in order; a product without events has none. */
+  async list(productId, { at = null } = {}) {
+    return (await this._transport.ask("GET", `/v1/products/${segment(productId)}/images`, { params: { at } })).images;
+  }
+
+  /** Return one image. */
+  image(productId, imageId) {
+    return this._transport.ask("GET", `/v1/products/${segment(productId)}/images/${segment(imageId)}`);
+  }
+
+  /** Move an image to a place; place 0 makes it the main one. */
+  move(productId, imageId, to, { expectedSeq = null, idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", `/v1/products/${segment(productId)}/images/${segment(imageId)}/move`, { json: { to, expected_seq: expectedSeq }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Set the alternative text of an image; an empty one removes it. */
+  describe(productId, imageId, alt, { expectedSeq = null, idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", `/v1/products/${segment(productId)}/images/${segment(imageId)}/describe`, { json: { alt, expected_seq: expectedSeq }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Remove an image; those after it move up. */
+  remove(productId, imageId, { reason = "removed", expectedSeq = null } = {}) {
+    return this._transport.ask("DELETE", `/v1/products/${segment(productId)}/images/${segment(imageId)}`, { params: { reason, expected_seq: expectedSeq }, safe: false });
+  }
+
+  /** Add the sealed events of a gallery as a document and request evidence of it. */
+  protect(productId, requiredEvidence = "tsa", { idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", `/v1/products/${segment(productId)}/protect`, { json: { required_evidence: requiredEvidence }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Render the images of a product again whose last job failed or was skipped. */
+  renderFailed(productId, { force = false } = {}) {
+    return this._transport.ask("POST", `/v1/products/${segment(productId)}/images/render`, { params: { force } });
+  }
+
+  /** Render an image again. */
+  render(productId, imageId, { force = false } = {}) {
+    return this._transport.ask("POST", `/v1/products/${segment(productId)}/images/${segment(imageId)}/render`, { params: { force } });
+  }
+
+  /** Return how far the variants of an image are. */
+  rendering(productId, imageId) {
+    return this._transport.ask("GET", `/v1/products/${segment(productId)}/images/${segment(imageId)}/rendering`);
+  }
+}
+
 /** What callers can do about jobs. */
 class JobsActs {
   constructor(transport) {
@@ -880,6 +939,85 @@ class JobsActs {
   /** Let this type be claimed again. */
   resume(jobType) {
     return this._transport.ask("POST", `/v1/jobs/types/${segment(jobType)}/resume`);
+  }
+}
+
+/** What callers can do about anchors. */
+class AnchorsActs {
+  constructor(transport) {
+    this._transport = transport;
+  }
+
+  /** List the networks: whether each is enabled, what waits, and what was spent. */
+  async overview() {
+    return (await this._transport.ask("GET", "/v1/anchors")).networks;
+  }
+
+  /** List batches, newest first; `next` says where older ones begin. */
+  async list({ network = null, status = null, before = null, limit = 100 } = {}) {
+    return (await this._transport.ask("GET", "/v1/anchors/batches", { params: { network, status, before, limit } })).batches;
+  }
+
+  /** Return one batch as it stands. */
+  show(batchId) {
+    return this._transport.ask("GET", `/v1/anchors/batches/${segment(batchId)}`);
+  }
+
+  /** Return what batches cost, by day and network, newest first. */
+  async cost({ network = null, days = 30 } = {}) {
+    return (await this._transport.ask("GET", "/v1/anchors/costs", { params: { network, days } })).costs;
+  }
+
+  /** Send what waits without waiting for more digests. */
+  flush(network) {
+    return this._transport.ask("POST", `/v1/anchors/${segment(network)}/flush`);
+  }
+
+  /** Check a network and let documents require it, unless something is missing; see what was found. */
+  enable(network) {
+    return this._transport.ask("POST", `/v1/anchors/${segment(network)}/enable`);
+  }
+
+  /** Let no document require a network any more. Open attempts go on. */
+  disable(network) {
+    return this._transport.ask("POST", `/v1/anchors/${segment(network)}/disable`);
+  }
+}
+
+/** What callers can do about maintenance. */
+class MaintenanceActs {
+  constructor(transport) {
+    this._transport = transport;
+  }
+
+  /** Return how the hygiene of the store stands, and the candidates for a purge. */
+  report({ limit = 100 } = {}) {
+    return this._transport.ask("GET", "/v1/maintenance/cleanup", { params: { limit } });
+  }
+
+  /** Look for objects that nothing refers to, and stage them unless it is a dry run. Delete nothing. */
+  cleanup({ dryRun = true } = {}) {
+    return this._transport.ask("POST", "/v1/maintenance/cleanup", { json: { dry_run: dryRun } });
+  }
+
+  /** Delete what has been a candidate for long enough; a dry run only counts it. */
+  purge({ dryRun = true, reason = null } = {}) {
+    return this._transport.ask("POST", "/v1/maintenance/purge", { json: { dry_run: dryRun, reason } });
+  }
+
+  /** Delete one object now, past the grace period. Refused while anything refers to it. */
+  purgeObject(sha256, reason) {
+    return this._transport.ask("POST", "/v1/maintenance/purge/object", { json: { sha256, reason } });
+  }
+
+  /** Let a candidate or an object in quarantine be live again. */
+  restore(sha256, reason) {
+    return this._transport.ask("POST", "/v1/maintenance/restore", { json: { sha256, reason } });
+  }
+
+  /** Start failed work of the tenant again: evidence that was given up, variants, dead jobs. */
+  retry({ what = null, reason = null, force = false } = {}) {
+    return this._transport.ask("POST", "/v1/maintenance/retry", { json: { what, reason, force } });
   }
 }
 
@@ -988,9 +1126,9 @@ class Documents {
 }
 
 /** The galleries of the tenant's products. */
-class Images {
+class Images extends ImagesActs {
   constructor(transport, documents) {
-    this._transport = transport;
+    super(transport);
     this._documents = documents;
   }
 
@@ -1002,41 +1140,13 @@ class Images {
     }
     form.append("file", blobOf(data), name ?? "image"); // the last part
     const headers = { "idempotency-key": idempotencyKey ?? globalThis.crypto.randomUUID() };
-    return this._transport.ask("POST", imagesOf(productId), { body: form, headers });
-  }
-
-  /** Return the images of a product, in order. */
-  async list(productId) {
-    return (await this._transport.ask("GET", imagesOf(productId))).images;
-  }
-
-  /** Move an image to a place; place 0 makes it the main one. */
-  move(productId, imageId, to, { expectedSeq = null } = {}) {
-    const json = { to, expected_seq: expectedSeq };
-    return this._transport.append(`${imagesOf(productId)}/${segment(imageId)}/move`, json);
-  }
-
-  /** Set the alternative text of an image. */
-  describe(productId, imageId, alt) {
-    return this._transport.ask("POST", `${imagesOf(productId)}/${segment(imageId)}/describe`, { json: { alt } });
-  }
-
-  /** Remove an image; those after it move up. */
-  remove(productId, imageId, { reason = "removed" } = {}) {
-    const request = { params: { reason }, safe: false };
-    return this._transport.ask("DELETE", `${imagesOf(productId)}/${segment(imageId)}`, request);
+    return this._transport.ask("POST", `/v1/products/${segment(productId)}/images`, { body: form, headers });
   }
 
   /** Add the sealed events of a gallery as a document and request evidence of it. */
   async protect(productId, requiredEvidence = ["tsa"]) {
-    const json = { required_evidence: requiredEvidence };
-    const path = `/v1/products/${segment(productId)}/protect`;
-    return this._documents._added(await this._transport.ask("POST", path, { json }));
+    return this._documents._added(await super.protect(productId, requiredEvidence));
   }
-}
-
-function imagesOf(productId) {
-  return `/v1/products/${segment(productId)}/images`;
 }
 
 function segment(value) {

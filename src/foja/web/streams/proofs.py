@@ -1,35 +1,17 @@
-"""Proofs that an event is in the log, and the protection of a stream as a document."""
+"""Proofs that an event is in the log, and a document as the answer to what added it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
-from fastapi import Path, Response
-from pydantic import Field
+from fastapi import Path
 
 from foja.documents.document import Document
 from foja.ledger.event import MAX_SEQ
 from foja.ledger.excerpts import EventProof
 from foja.ledger.stream import Stream
-from foja.web.bodies import RequestBody
-from foja.web.caller import Caller
-from foja.web.streams.appends import keyed
-from foja.web.transfer.encoder import JsonAnswer
 
 Seq = Annotated[int, Path(ge=0, lt=MAX_SEQ, description="the number of an event")]
-
-
-class ErasureRequest(RequestBody):
-    """The reason for erasing a body."""
-
-    reason: str
-
-
-class ProtectionRequest(RequestBody):
-    """The evidence that is requested."""
-
-    required_evidence: list[str] = Field(default_factory=lambda: ["tsa"], examples=[["tsa"]])
 
 
 async def proof_of(stream: Stream | Document, seq: int, key: str) -> dict[str, Any]:
@@ -47,22 +29,6 @@ def describe_proof(proven: EventProof, key: str) -> dict[str, Any]:
         "size": proven.size,
         "key": key,
     }
-
-
-async def protect_once(
-    caller: Caller,
-    key: str | None,
-    address: str,
-    body: ProtectionRequest,
-    protect: Callable[..., Awaitable[Document]],
-) -> Response:
-    """Answer with the document that `protect` makes of a stream, or with that of the same key before."""
-    request, asked = keyed(caller, key, address), dict(body)
-    if found := await request.found(asked):
-        return JsonAnswer(protected(await caller.app.documents.open(found[0])), 200)
-    document = await protect(body.required_evidence, actor=caller.principal.actor)
-    first = await request.note(asked, str(document.id))
-    return JsonAnswer(protected(document), 200 if first else 201)
 
 
 def protected(document: Document) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 from foja.blobs.uploads import Upload
 from foja.errors import BadPayload
 from foja.ledger.event import parse_id
+from foja.operations.images import view_of
 from foja.web.caller import Caller
-from foja.web.galleries.images import describe_image
 from foja.web.streams.proofs import protected
 
 TARGET = "target"
@@ -52,7 +52,7 @@ async def use(caller: Caller, upload: Upload, part: Path) -> dict[str, Any]:
             idempotency_key=f"upload:{upload.token}",
             actor=upload.actor,
         )
-        return {"image": describe_image(product, image)}
+        return {"image": view_of(product, image).raw}
     previous = about.get("predecessor")
     document = await caller.app.documents.add(
         part,

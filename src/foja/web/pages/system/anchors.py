@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from fastapi import Depends, Request, Response
 
 from foja.access.model.principal import Scope
-from foja.anchors.admin import STATUSES
+from foja.anchors.model.view import STATUSES
 from foja.anchors.network import Readiness
 from foja.anchors.setup import missing_settings
 from foja.app import App
@@ -47,8 +47,8 @@ async def show(caller: Steward, page: Requested, status: str = "") -> Response:
     """Show networks, batches and costs. Nodes are asked beside the page."""
     app, anchors = caller.ctx.app, caller.ctx.app.anchors
     networks, words = await anchors.overview(), WORDS[page.language]
-    chosen = status if status in STATUSES else ""
-    batches = await anchors.list(status=chosen or None, limit=LIST_LIMIT)
+    chosen = next((each for each in STATUSES if each == status), None)
+    batches = await anchors.list(status=chosen, limit=LIST_LIMIT)
     return page.render(
         "system/anchors.html",
         TEXTS,

@@ -10,9 +10,7 @@ from foja.access.model.principal import Scope
 from foja.app import App
 from foja.core.registry import check_digest
 from foja.errors import Refused
-from foja.system.hygiene.run import RunResult
-from foja.system.hygiene.service import OrphanReport
-from foja.system.model.hygiene import ARMED_DAYS
+from foja.system.model.view import OrphanReport, RunResult
 from foja.web.caller import Caller, needs
 from foja.web.pages.frame.background import Background
 from foja.web.pages.frame.errors import page_router
@@ -48,7 +46,6 @@ async def _page(
         principal=caller.principal,
         report=report,
         candidates=await caller.ctx.app.orphans.list(LIST_LIMIT),
-        needed=ARMED_DAYS,
         result=result,
     )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from foja.answers.images import ImageView
 from foja.web.reference.answers.answer import Answer, Problem
 from foja.web.reference.answers.documents import AddedDocument
-from foja.web.reference.answers.galleries import ImageAnswer
 
 
 class UploadAnswer(Answer):
@@ -14,5 +14,5 @@ class UploadAnswer(Answer):
     length: int
     finished: bool
     document: AddedDocument | None
-    image: ImageAnswer | None
+    image: ImageView | None
     problem: Problem | None

@@ -1,0 +1,1 @@
+"""The pure part of anchors: what callers see of them."""
