@@ -5,15 +5,14 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime
-from typing import Any
 
 from foja import sql
 from foja.access.model.grant import Grant
 from foja.access.model.key import SECRET_BYTES, ApiKey, key_with_id, make_key
 from foja.access.model.principal import Principal, Scope, parse_scopes
+from foja.access.model.view import KeyList, KeyView
 from foja.core.fields import check_limit, check_tenant, many
 from foja.driver.database import Database
 from foja.errors import BadPayload, Refused
@@ -22,26 +21,6 @@ Changed = Callable[[], Awaitable[object]]  # lets this process notice a change a
 OVERLAP_SECONDS = 86_400.0
 MOST_OVERLAP = 30 * 86_400.0
 NO_KEY = [(bytes(32),)]  # compared in place of a key that does not exist
-
-
-@dataclass(frozen=True, slots=True)
-class KeyView:
-    """A key as an administrator sees it; its secret was shown once."""
-
-    id: str
-    tenant: str
-    name: str
-    scopes: list[str]
-    installation: bool
-    created_at: datetime
-    created_by: str | None
-    expires_at: datetime | None
-    revoked_at: datetime | None
-    last_used_at: datetime | None
-
-    def document(self) -> dict[str, Any]:
-        """Return the key as JSON carries it."""
-        return asdict(self)
 
 
 class Keys:
@@ -76,11 +55,11 @@ class Keys:
         await self._changed()
         return key
 
-    async def list(self, *, tenant: str | None = None, limit: int = 100) -> Sequence[KeyView]:
+    async def list(self, *, tenant: str | None = None, limit: int = 100) -> KeyList:
         """Return the newest keys, newest first."""
         check_limit(limit)
         rows = await self._database.rows(sql.query("list_keys"), tenant=tenant, limit=limit)
-        return [KeyView(*row) for row in rows]
+        return KeyList([KeyView(*row) for row in rows])
 
     async def revoke(self, key_id: str, *, tenant: str | None = None, actor: str | None = None) -> bool:
         """End a key and its sessions everywhere within a second; return whether it was not revoked before."""

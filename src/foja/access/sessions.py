@@ -4,41 +4,19 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
 from hashlib import sha256
-from typing import Any
 from uuid import UUID
 
 from foja import sql
 from foja.access.keys import Changed
 from foja.access.model.grant import Grant
 from foja.access.model.principal import Principal, Scope
+from foja.access.model.view import SessionList, SessionView
 from foja.access.names import Names
 from foja.core.fields import check_limit
 from foja.driver.database import Database
 
 COOKIE_BYTES = 32
-
-
-@dataclass(frozen=True, slots=True)
-class SessionView:
-    """A session that is not over."""
-
-    id: UUID
-    tenant: str
-    actor: str
-    scopes: list[str]
-    installation: bool
-    key_id: str | None  # it was opened with this key
-    created_at: datetime
-    seen_at: datetime
-    ends_at: datetime
-
-    def document(self) -> dict[str, Any]:
-        """Return the session as JSON carries it."""
-        return {**asdict(self), "id": str(self.id)}
 
 
 class Sessions:
@@ -80,11 +58,11 @@ class Sessions:
         ends = asked + min(seconds, idle)
         return Grant(principal, "session", digest, session_id, ends, idle, version)
 
-    async def list(self, *, tenant: str | None = None, limit: int = 100) -> Sequence[SessionView]:
+    async def list(self, *, tenant: str | None = None, limit: int = 100) -> SessionList:
         """Return the newest sessions that are not over, newest first."""
         check_limit(limit)
         rows = await self._database.rows(sql.query("list_sessions"), tenant=tenant, limit=limit)
-        return [SessionView(*row) for row in rows]
+        return SessionList([SessionView(*row) for row in rows])
 
     async def end(self, digest: bytes, *, actor: str) -> None:
         """End the session of a cookie: its own person logs out."""

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import httpx
 
-from foja.client.acts import JobsActs
+from foja.client.acts import AccessActs, JobsActs, LogActs, WebhooksActs
 from foja.client.conversations import Conversations
 from foja.client.documents import BYTES, Documents
 from foja.client.images import Images
@@ -42,6 +42,9 @@ class Client:
         self.conversations = Conversations(transport, self.documents)
         self.images = Images(transport, self.documents)
         self.jobs = JobsActs(transport)
+        self.webhooks = WebhooksActs(transport)
+        self.access = AccessActs(transport)
+        self.log = LogActs(transport)
 
     async def __aenter__(self) -> Self:
         return self

@@ -21,6 +21,7 @@ class Caller:
     principal: Principal
     key: str | None = None  # the Idempotency-Key
     address: str = ""  # under which the key is remembered
+    credential: str = "local"  # what was checked
 
     def author(self, named: str | None) -> str:
         """Return the actor to record, where the request names one or none."""

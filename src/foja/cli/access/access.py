@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator
 from datetime import datetime
 from uuid import UUID
 
-from foja.access.keys import KeyView
-from foja.access.sessions import SessionView
-from foja.cli.installation import open_installation, open_to_write
+from foja.access.model.view import KeyList, KeyView, SessionList, SessionView
+from foja.cli.installation import open_to_write
 from foja.cli.output import print_result, table
 
 HEAD = ("id", "tenant", "name", "scopes", "created", "expires", "last used", "state")
@@ -41,14 +41,10 @@ async def create(arguments: Namespace) -> int:
     return 0
 
 
-async def listing(arguments: Namespace) -> int:
-    """Print the keys, newest first."""
-    async with open_installation(arguments) as app:
-        found = await app.access.keys.list(tenant=arguments.tenant, limit=arguments.limit)
+def keys(found: KeyList, _: str) -> Iterator[str]:
+    """Yield a table of keys, newest first."""
     none = "there is no key: on this machine everyone is administrator; `foja access create` makes one"
-    lines = list(table(HEAD, [_row(each) for each in found])) if found else [none]
-    print_result(arguments, [each.document() for each in found], *lines)
-    return 0
+    yield from table(HEAD, [_row(each) for each in found]) if found else [none]
 
 
 async def revoke(arguments: Namespace) -> int:
@@ -75,14 +71,10 @@ async def rotate(arguments: Namespace) -> int:
     return 0
 
 
-async def sessions(arguments: Namespace) -> int:
-    """Print the sessions that are not over, newest first."""
-    async with open_installation(arguments) as app:
-        found = await app.access.sessions.list(tenant=arguments.tenant, limit=arguments.limit)
+def sessions(found: SessionList, _: str) -> Iterator[str]:
+    """Yield a table of the sessions that are not over, newest first."""
     rows = [_session_row(each) for each in found]
-    lines = list(table(SESSIONS_HEAD, rows)) if rows else ["nobody is logged in"]
-    print_result(arguments, [each.document() for each in found], *lines)
-    return 0
+    yield from table(SESSIONS_HEAD, rows) if rows else ["nobody is logged in"]
 
 
 def _session(text: str) -> UUID | None:

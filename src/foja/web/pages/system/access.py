@@ -9,7 +9,7 @@ from uuid import UUID
 
 from fastapi import Request, Response
 
-from foja.access.model.key import LIFETIME, ApiKey
+from foja.access.model.key import LIFETIME, ApiKey, parse_end
 from foja.access.model.principal import Scope
 from foja.errors import Refused
 from foja.observe.acts import Act, read_acts
@@ -78,7 +78,7 @@ async def create(caller: Administrator, page: Requested, request: Request) -> Re
         scopes,
         name=field(form, "name"),
         installation=whole,
-        expires_at=datetime.now(UTC) + LIFETIME,
+        expires_at=parse_end(LIFETIME, datetime.now(UTC)),
         actor=principal.actor,
     )
     return await _page(caller, page, made)
