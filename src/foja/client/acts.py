@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from foja.access.model.view import KeyList, SessionList
-from foja.answers.access import Me, NameList, NewKey, Revoked, RotatedKey
+from foja.access.model.view import KeyList, NewKey, Revoked, RotatedKey, SessionList
+from foja.answers.access import Me, NameList
 from foja.answers.documents import AddedDocument
 from foja.answers.log import AnchoredList, LogHead, TrustRoots
 from foja.answers.streams import (
@@ -920,7 +920,7 @@ class AccessActs:
 
     async def revoke_session(
         self,
-        session_id: str,
+        session_id: UUID | str,
     ) -> Revoked:
         """End a session everywhere within a second."""
         return await self._transport.act(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
@@ -53,3 +53,29 @@ class SessionList(Rows[SessionView]):
     """The newest sessions, newest first."""
 
     sessions: list[SessionView]
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key with its text, which is shown this once."""
+
+    id: str
+    key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RotatedKey(NewKey):
+    """A key with its new text."""
+
+    overlap_until: Annotated[datetime, "until when the text before is valid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Revoked:
+    """What was revoked."""
+
+    id: str
+    revoked: Annotated[bool, "false if it was revoked before"]
+
+    def __bool__(self) -> bool:
+        return self.revoked

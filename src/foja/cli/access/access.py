@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
@@ -50,24 +51,23 @@ def keys(found: KeyList, _: str) -> Iterator[str]:
 async def revoke(arguments: Namespace) -> int:
     """Revoke a key, or a session."""
     async with open_to_write(arguments, existing=True) as app:
-        session = _session(arguments.id)
-        if session:
-            done = await app.access.sessions.revoke(session, actor=arguments.actor)
+        if _session(arguments.id):
+            done = await app.access.sessions.revoke(arguments.id, actor=arguments.actor)
         else:
             done = await app.access.keys.revoke(arguments.id, actor=arguments.actor)
     line = "is revoked; it ends everywhere within a second" if done else "was revoked before"
-    print_result(arguments, {"id": arguments.id, "revoked": done}, f"{arguments.id} {line}")
+    print_result(arguments, asdict(done), f"{arguments.id} {line}")
     return 0
 
 
 async def rotate(arguments: Namespace) -> int:
     """Give a key a new secret and print it, once."""
     async with open_to_write(arguments, existing=True) as app:
-        key, until = await app.access.keys.rotate(
-            arguments.id, overlap=arguments.overlap.total_seconds(), actor=arguments.actor
+        made = await app.access.keys.rotate(
+            arguments.id, overlap_seconds=arguments.overlap.total_seconds(), actor=arguments.actor
         )
-    document = {"id": key.id, "key": key.text, "overlap_until": until}
-    print_result(arguments, document, key.text, f"{ONCE}; the one before is valid until {_time(until)}")
+    until = _time(made.overlap_until)
+    print_result(arguments, asdict(made), made.key, f"{ONCE}; the one before is valid until {until}")
     return 0
 
 

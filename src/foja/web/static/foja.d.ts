@@ -555,7 +555,7 @@ declare class AccessActs {
   revokeKey(keyId: string): Promise<Revoked>;
   rotateKey(keyId: string, options?: { overlapSeconds?: number }): Promise<RotatedKey>;
   sessions(options?: { tenant?: string | null; limit?: number }): Promise<SessionView[]>;
-  revokeSession(sessionId: string): Promise<Revoked>;
+  revokeSession(sessionId: string | string): Promise<Revoked>;
 }
 
 // End of what `make generate` writes.

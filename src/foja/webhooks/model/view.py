@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias, get_args
 from uuid import UUID
@@ -36,7 +36,7 @@ class Webhook:
 class CreatedWebhook(Webhook):
     """A webhook with its secret, which is not shown again."""
 
-    secret: str
+    secret: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
