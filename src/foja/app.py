@@ -14,7 +14,6 @@ from uuid import UUID
 
 from foja import sql
 from foja.access import assembly as access
-from foja.access.service import Access
 from foja.alerts.assembly import open_alerts
 from foja.alerts.service import Alerting
 from foja.anchors.admin import Anchors
@@ -61,7 +60,6 @@ from foja.system import assembly as system
 from foja.system.hygiene.service import Hygiene, open_hygiene
 from foja.system.keys import KeyRecorder
 from foja.system.model.events import HYGIENE
-from foja.system.service import System
 from foja.tenants.app import TenantApp, TenantServices
 from foja.threads import assembly as threads
 from foja.webhooks import assembly as webhooks
@@ -90,7 +88,6 @@ class App(TenantApp):
     """A running installation, and what its own tenant can do. Use it as an async context manager."""
 
     workers: Workers
-    system: System
     signing_keys: KeyRecorder
     sequencer: Sequencer
     anchors: Anchors
@@ -104,7 +101,6 @@ class App(TenantApp):
     sweeper: (
         Database  # seals, numbers, signs and ends: the work of maintenance, so it is not opened at the start
     )
-    access: Access
     metrics: Scrape
     alerts: Alerting
     readiness: Readiness
@@ -353,6 +349,7 @@ class App(TenantApp):
             self.bundles.of(name),
         )
         other.stamper, other.signer, other.registry = self.stamper, self.signer, self.registry
+        other.access, other.system = self.access, self.system
         self._services.give(other, name)
         return other
 

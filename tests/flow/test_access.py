@@ -179,7 +179,7 @@ async def test_a_rotated_key_overlaps_and_then_ends(app: App, client: httpx.Asyn
         await until_status(client, LIST, 401, bearer(each))
     assert (await client.get(LIST, headers=bearer(newest))).status_code == 200
     with pytest.raises(BadPayload):
-        await app.access.keys.rotate(key.split("_")[1], overlap=-1)
+        await app.access.keys.rotate(key.split("_")[1], overlap_seconds=-1)
 
 
 async def test_every_change_is_recorded_with_its_actor(app: App, admin: Admin) -> None:
@@ -193,7 +193,7 @@ async def test_every_change_is_recorded_with_its_actor(app: App, admin: Admin) -
         ("acme", "bea", "key.revoked"),
     ]
     with pytest.raises(UnknownEntity):
-        await app.access.keys.revoke(key.id, tenant="other")
+        await app.access.keys.of("other").revoke(key.id)
     with pytest.raises(NotAllowed, match="unknown scope"):
         await app.access.keys.create("acme", ["root"])
     with pytest.raises(BadPayload):
@@ -367,7 +367,7 @@ async def test_a_login_cannot_be_sent_by_another_site(app: App, client: httpx.As
     check_refused(await client.post("/login", data=wrong, headers=origin(client)), 403, "NotAllowed")
     client.cookies.clear()
     check_refused(await client.post("/login", data=form, headers=origin(client)), 403, "NotAllowed")
-    assert await app.access.sessions.list() == []
+    assert not await app.access.sessions.list()
 
 
 @pytest.mark.parametrize(

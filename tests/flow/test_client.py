@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 from uuid import uuid4
 
@@ -222,6 +223,65 @@ async def test_keys_and_scopes(app: App, url: str) -> None:
             await app.access.keys.revoke(reader.id)
             with pytest.raises(errors.NotAuthenticated):
                 await anext(items)
+
+
+async def test_webhooks_from_their_creation_to_their_removal(client: Client) -> None:
+    made = await client.webhooks.create("https://example.org/x", kinds=[SAY], idempotency_key="k")
+    assert made.secret.startswith("whsec_")
+    with pytest.raises(errors.IdempotencyConflict, match="shown once"):
+        await client.webhooks.create("https://example.org/x", kinds=[SAY], idempotency_key="k")
+    changed = await client.webhooks.change(made.id, state="off", reason="a test")
+    assert [*await client.webhooks.list()] == [changed]
+    assert (changed.state, changed.off_reason, changed.url) == ("off", "a test", made.url)
+    await client.webhooks.change(made.id, state="on")
+    assert (await client.webhooks.rotate(made.id)).secret != made.secret
+    assert (await client.webhooks.replay(made.id, since=datetime.now(UTC))).replayed == 0
+    assert [*await client.webhooks.deliveries(made.id)] == []
+    assert (await client.webhooks.remove(made.id)).removed
+
+
+async def test_keys_sessions_and_names(app: App, url: str) -> None:
+    root = await app.access.keys.create("default", ["admin"], name="Ana", installation=True)
+    async with foja_client.connect(url, key=root.text) as client:
+        me = await client.access.me()
+        assert (me.actor, me.name, me.credential) == (f"key:{root.id}", "Ana", "key")
+        assert (await client.access.names([me.actor, "local:eva", "user:x"])).names == {
+            me.actor: "Ana",
+            "local:eva": "eva",
+        }
+        made = {
+            end: await client.access.create_key("read", name=str(end), tenant="acme", expires_at=end)
+            for end in ("90d", "never", None)
+        }
+        ends = {each.name: each.expires_at for each in await client.access.keys(tenant="acme")}
+        assert (ends["never"], ends["None"]) == (None, None)
+        assert ends["90d"] is not None
+        assert abs(ends["90d"] - datetime.now(UTC) - timedelta(days=90)) < timedelta(minutes=5)
+        assert {each.tenant for each in await client.access.keys(tenant="acme")} == {"acme"}
+        assert len(await client.access.keys()) == 4
+        rotated = await client.access.rotate_key(made["90d"].id, overlap_seconds=0)
+        assert rotated.key != made["90d"].key
+        assert (await client.access.revoke_key(rotated.id)).revoked
+        assert not (await client.access.revoke_key(rotated.id)).revoked
+        assert [*await client.access.sessions()] == []
+    mine = await app.access.keys.create("acme", ["admin"])
+    async with foja_client.connect(url, key=mine.text) as client:
+        assert {each.tenant for each in await client.access.keys()} == {"acme"}
+        with pytest.raises(errors.NotAllowed):
+            await client.access.keys(tenant="default")
+
+
+async def test_the_log_is_proven_and_trusted(app: App, client: Client) -> None:
+    talk = await client.conversations.open()
+    await talk.append(SAY, HI)
+    await app.publish()
+    head, trust = await client.log.head(), await client.log.trust()
+    assert head.key == trust[0]
+    proof = await client.log.prove(talk.id, 0)
+    assert (proof, proof.size) == (await talk.prove(0), head.size)
+    assert proof.verify(trust).verdict == "TOTAL_PASSED"
+    assert (await client.verify(proof.file(), trust=trust)).verdict == "TOTAL_PASSED"
+    assert [*await client.log.anchored()] == []
 
 
 def test_it_imports_without_the_server() -> None:

@@ -104,13 +104,14 @@ const { connect } = await import(module);
 const caught = await connect(url).conversations.list().catch((error) => error);
 const talk = connect(url, { key }).conversations.open();
 const event = await talk.append("user_message_sent", { content: "hi" });
-process.stdout.write(JSON.stringify([caught.name, caught.code, caught.status, event.actor]));
+const { names } = await connect(url, { key }).access.names([event.actor, "local:eva"]);
+process.stdout.write(JSON.stringify([caught.name, caught.code, caught.status, event.actor, names]));
 """
 
 
 @needs_node
 async def test_a_key_is_sent(app: App, relayed: tuple[str, CutRelay], tmp_path: Path) -> None:
-    key = await app.access.keys.create("default", ["read", "write"])
+    key = await app.access.keys.create("default", ["read", "write"], name="Ana")
     script = tmp_path / "keyed.mjs"
     script.write_text(KEYED)
     assert NODE is not None
@@ -119,7 +120,9 @@ async def test_a_key_is_sent(app: App, relayed: tuple[str, CutRelay], tmp_path: 
     )
     async with asyncio.timeout(120):
         out, _ = await process.communicate()
-    assert json.loads(out) == ["NotAuthenticated", "not_authenticated", 401, f"key:{key.id}"]
+    me = f"key:{key.id}"
+    names = {me: "Ana", "local:eva": "eva"}
+    assert json.loads(out) == ["NotAuthenticated", "not_authenticated", 401, me, names]
 
 
 TYPED = """

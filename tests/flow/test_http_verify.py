@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,7 @@ async def test_reports_are_those_of_the_judge(api: Described) -> None:
         assert answer.json() == json.loads(expected.json()), subject
 
 
-def foja_time() -> Any:
-    from datetime import datetime
-
+def foja_time() -> datetime:
     return datetime.fromisoformat(AT)
 
 
@@ -86,6 +85,24 @@ async def test_a_bundle_of_this_installation(app: App, api: Described) -> None:
     forged = await api.call("POST", VERIFY, 200, content=bytes(changed), query="?own_trust=true")
     assert forged.json()["verdict"] != "TOTAL_PASSED"
     assert sorted(app.settings.home.rglob("*")) == before, "something was stored"
+
+
+async def test_what_trust_answers_is_trust_as_it_is(app: App, api: Described) -> None:
+    """`…/trust` was refused by `/v1/verify` (422), where its answer was sent as it is."""
+    document = await app.documents.add(b"a contract", name="a")
+    await document.protect()
+    await app.work(until_idle=True)
+    subject, now = await document.bundle(), datetime.now(UTC).isoformat()
+    log = await api.call("GET", "/v1/log/trust", 200)
+    own = await api.call("GET", "/v1/documents/{document_id}/trust", 200, document_id=document.id)
+    for answer in (log, own):
+        items = [each.encode() for each in answer.json()["trust"]]
+        listed, whole = [form(subject, trust, [], at=now) for trust in (items, [answer.content])]
+        report = (await api.call("POST", VERIFY, 200, files=whole)).json()
+        assert report["verdict"] == "TOTAL_PASSED"
+        assert report == (await api.call("POST", VERIFY, 200, files=listed)).json()
+    for wrong in (b'{"trust": "x"}', b'{"trust": [7]}', b'{"trust": [], "more": []}'):
+        await api.call("POST", VERIFY, 422, files=form(b"x", [wrong], []))
 
 
 async def test_what_cannot_be_judged_is_refused(api: Described) -> None:

@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 
 from foja.app import App
+from tests.flow.access_scene import bearer, make_key
 from tests.flow.client import SAY, served
 from tests.flow.test_http import TOOL, message, result
 
@@ -66,6 +67,24 @@ async def test_every_operation_has_a_success_and_problems(document: dict[str, An
             assert all(content["schema"] for content in each.get("content", {}).values()), named
         for status in ("4XX", "5XX"):
             assert list(answers[status]["content"]) == ["application/problem+json"], named
+
+
+async def test_every_operation_says_what_it_needs(app: App, document: dict[str, Any]) -> None:
+    """The document named no scheme: generated clients sent no key."""
+    assert document["openapi"].startswith("3.1")
+    schemes = document["components"]["securitySchemes"]
+    assert {name: (each["type"], each.get("scheme"), each.get("in")) for name, each in schemes.items()} == {
+        "key": ("http", "bearer", None),
+        "session": ("apiKey", None, "cookie"),
+    }
+    key = await make_key(app, ["read"])
+    async with served(app) as stranger:
+        assert (await stranger.get("/v1/access/me", headers=bearer(key))).status_code == 200
+        for method, path, operation in operations(document):
+            needed = operation["security"]
+            assert set().union(*needed) <= {*schemes}, path
+            answer = await stranger.request(method, re.sub(r"\{\w+\}", "1", path))
+            assert (answer.status_code == 401) == (needed == [{"key": []}, {"session": []}]), (method, path)
 
 
 def check(document: dict[str, Any], method: str, path: str, answer: httpx.Response) -> None:

@@ -39,6 +39,8 @@ async def test_an_operation_needs_its_scope(app: App) -> None:
     one_tenant = await make_key(app, [Scope.ADMIN], tenant="acme")
     async with served(app) as client:
         for operation in OPERATIONS:
+            if operation.scope is None:
+                continue  # whoever is known may do it
             refused = await ask(client, operation, keys[operation.scope])
             assert (refused.status_code, refused.json()["code"]) == (403, "not_allowed"), operation.name
             if operation.installation:

@@ -5,50 +5,39 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime
-from typing import Any
+from typing import Annotated, TypeAlias
+
+from pydantic import Field
 
 from foja import sql
 from foja.access.model.grant import Grant
 from foja.access.model.key import SECRET_BYTES, ApiKey, key_with_id, make_key
 from foja.access.model.principal import Principal, Scope, parse_scopes
+from foja.access.model.view import KeyList, KeyView, Revoked, RotatedKey
 from foja.core.fields import check_limit, check_tenant, many
 from foja.driver.database import Database
-from foja.errors import BadPayload, Refused
+from foja.errors import BadPayload, NotAllowed, Refused
+from foja.pages import MAX_LIMIT
 
 Changed = Callable[[], Awaitable[object]]  # lets this process notice a change at once
 OVERLAP_SECONDS = 86_400.0
+OfTenant: TypeAlias = Annotated[str | None, "only of this tenant"]
+Limit: TypeAlias = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
 MOST_OVERLAP = 30 * 86_400.0
 NO_KEY = [(bytes(32),)]  # compared in place of a key that does not exist
 
 
-@dataclass(frozen=True, slots=True)
-class KeyView:
-    """A key as an administrator sees it; its secret was shown once."""
-
-    id: str
-    tenant: str
-    name: str
-    scopes: list[str]
-    installation: bool
-    created_at: datetime
-    created_by: str | None
-    expires_at: datetime | None
-    revoked_at: datetime | None
-    last_used_at: datetime | None
-
-    def document(self) -> dict[str, Any]:
-        """Return the key as JSON carries it."""
-        return asdict(self)
-
-
 class Keys:
-    """The keys of an installation. `tenant` limits an administrator to the keys of that tenant."""
+    """The keys of an installation, or those of one tenant, to which its administrator is limited."""
 
-    def __init__(self, database: Database, changed: Changed) -> None:
-        self._database, self._changed = database, changed
+    def __init__(self, database: Database, changed: Changed, tenant: str | None = None) -> None:
+        self._database, self._changed, self._tenant = database, changed, tenant
+
+    def of(self, tenant: str | None) -> Keys:
+        """Return the keys of one tenant; None: of all."""
+        return Keys(self._database, self._changed, tenant)
 
     async def create(
         self,
@@ -76,37 +65,42 @@ class Keys:
         await self._changed()
         return key
 
-    async def list(self, *, tenant: str | None = None, limit: int = 100) -> Sequence[KeyView]:
-        """Return the newest keys, newest first."""
+    async def list(self, *, tenant: OfTenant = None, limit: Limit = 100) -> KeyList:
+        """List the newest keys of the tenant; of all tenants for a key of the installation."""
         check_limit(limit)
-        rows = await self._database.rows(sql.query("list_keys"), tenant=tenant, limit=limit)
-        return [KeyView(*row) for row in rows]
+        chosen = choose_tenant(self._tenant, tenant)
+        rows = await self._database.rows(sql.query("list_keys"), tenant=chosen, limit=limit)
+        return KeyList([KeyView(*row) for row in rows])
 
-    async def revoke(self, key_id: str, *, tenant: str | None = None, actor: str | None = None) -> bool:
-        """End a key and its sessions everywhere within a second; return whether it was not revoked before."""
-        row = await self._database.row(sql.query("revoke_key"), key=key_id, tenant=tenant, actor=actor)
+    async def revoke(self, key_id: str, *, actor: str | None = None) -> Revoked:
+        """Revoke a key. It ends everywhere within a second, with its sessions and streams."""
+        row = await self._database.row(sql.query("revoke_key"), key=key_id, tenant=self._tenant, actor=actor)
         await self._changed()
-        return bool(row and row[0])
+        return Revoked(key_id, bool(row and row[0]))
 
     async def rotate(
         self,
         key_id: str,
         *,
-        overlap: float = OVERLAP_SECONDS,
-        tenant: str | None = None,
+        overlap_seconds: float = OVERLAP_SECONDS,
         actor: str | None = None,
-    ) -> tuple[ApiKey, datetime]:
-        """Give a key a new secret; return it, and until when the one before is valid."""
-        if not 0 <= overlap <= MOST_OVERLAP:
-            raise BadPayload(f"an overlap has 0 to {MOST_OVERLAP:,.0f} seconds, not {overlap:g}")
+    ) -> RotatedKey:
+        """Give a key a new text; the one before stays valid for a while."""
+        if not 0 <= overlap_seconds <= MOST_OVERLAP:
+            raise BadPayload(f"an overlap has 0 to {MOST_OVERLAP:,.0f} seconds, not {overlap_seconds:g}")
         key = key_with_id(key_id, secrets.token_bytes(SECRET_BYTES))
         row = await self._database.row(
-            sql.query("rotate_key"), key=key_id, hash=key.digest, overlap=overlap, tenant=tenant, actor=actor
+            sql.query("rotate_key"),
+            key=key_id,
+            hash=key.digest,
+            overlap=overlap_seconds,
+            tenant=self._tenant,
+            actor=actor,
         )
         if row is None:
             raise Refused(f"the key {key_id} was not rotated; try again")
         await self._changed()
-        return key, row[0]
+        return RotatedKey(key.id, key.text, row[0])
 
     async def find(self, key_id: str, digest: bytes, version: int) -> Grant | None:
         """Return what a key gives, or None if it is unknown, wrong, revoked or expired: all take one path."""
@@ -128,3 +122,10 @@ def check_scopes(scopes: Collection[str]) -> frozenset[Scope]:
     if not scopes:
         raise BadPayload(f"a key needs at least one scope: {', '.join(Scope)}")
     return parse_scopes(scopes)
+
+
+def choose_tenant(own: str | None, named: str | None) -> str | None:
+    """Return the tenant to show: that of an administrator, or the one that another names; None: all."""
+    if own is not None and named not in (None, own):
+        raise NotAllowed("this is another tenant's; use a key made with `foja access create --installation`")
+    return own or named

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from foja import sql
 from foja.access.local import LOCAL
-from foja.access.model.principal import Principal
+from foja.access.model.principal import Principal, Scope
 from foja.driver.database import Database
 
 
@@ -26,6 +26,11 @@ class Names:
                 name=principal.name,
                 installation=principal.installation,
             )
+
+    async def shown_to(self, principal: Principal, actors: Iterable[str | None]) -> dict[str, str]:
+        """Return the names of these actors that have one, as a caller may read them."""
+        whole = principal.installation and principal.may(Scope.ADMIN)
+        return await self.find(actors, tenant=None if whole else principal.tenant)
 
     async def find(self, actors: Iterable[str | None], *, tenant: str | None = None) -> dict[str, str]:
         """Return the names of these actors that have one, as a tenant may read them; null: as all may."""

@@ -4,51 +4,38 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from copy import copy
 from hashlib import sha256
-from typing import Any
 from uuid import UUID
 
 from foja import sql
-from foja.access.keys import Changed
+from foja.access.keys import Changed, Limit, OfTenant, choose_tenant
 from foja.access.model.grant import Grant
 from foja.access.model.principal import Principal, Scope
+from foja.access.model.view import Revoked, SessionList, SessionView
 from foja.access.names import Names
 from foja.core.fields import check_limit
 from foja.driver.database import Database
+from foja.errors import UnknownEntity
 
 COOKIE_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class SessionView:
-    """A session that is not over."""
-
-    id: UUID
-    tenant: str
-    actor: str
-    scopes: list[str]
-    installation: bool
-    key_id: str | None  # it was opened with this key
-    created_at: datetime
-    seen_at: datetime
-    ends_at: datetime
-
-    def document(self) -> dict[str, Any]:
-        """Return the session as JSON carries it."""
-        return {**asdict(self), "id": str(self.id)}
-
-
 class Sessions:
-    """The sessions of an installation. `tenant` limits an administrator to those of one tenant."""
+    """The sessions of an installation, or those of one tenant, to which its administrator is limited."""
 
     def __init__(
         self, database: Database, changed: Changed, names: Names, idle_seconds: float, seconds: float
     ) -> None:
         self._database, self._changed, self._names = database, changed, names
         self._idle, self._seconds = idle_seconds, seconds
+        self._tenant: str | None = None
+
+    def of(self, tenant: str | None) -> Sessions:
+        """Return the sessions of one tenant; None: of all."""
+        other = copy(self)
+        other._tenant = tenant
+        return other
 
     async def open(self, principal: Principal, key_id: str | None = None) -> str:
         """Open a session and return the value of its cookie, which is new at every login."""
@@ -80,25 +67,28 @@ class Sessions:
         ends = asked + min(seconds, idle)
         return Grant(principal, "session", digest, session_id, ends, idle, version)
 
-    async def list(self, *, tenant: str | None = None, limit: int = 100) -> Sequence[SessionView]:
-        """Return the newest sessions that are not over, newest first."""
+    async def list(self, *, tenant: OfTenant = None, limit: Limit = 100) -> SessionList:
+        """List the newest sessions that are not over."""
         check_limit(limit)
-        rows = await self._database.rows(sql.query("list_sessions"), tenant=tenant, limit=limit)
-        return [SessionView(*row) for row in rows]
+        chosen = choose_tenant(self._tenant, tenant)
+        rows = await self._database.rows(sql.query("list_sessions"), tenant=chosen, limit=limit)
+        return SessionList([SessionView(*row) for row in rows])
 
     async def end(self, digest: bytes, *, actor: str) -> None:
         """End the session of a cookie: its own person logs out."""
-        await self._end(digest, None, None, actor)
+        await self._end(digest, None, actor)
 
-    async def revoke(self, session_id: UUID, *, tenant: str | None = None, actor: str | None = None) -> bool:
-        """End a session everywhere within a second; return whether it was not ended before."""
-        return await self._end(None, session_id, tenant, actor)
+    async def revoke(self, session_id: UUID | str, *, actor: str | None = None) -> Revoked:
+        """End a session everywhere within a second."""
+        try:
+            session = UUID(str(session_id))
+        except ValueError:
+            raise UnknownEntity("there is no such session; list the sessions again") from None
+        return Revoked(str(session_id), await self._end(None, session, actor))
 
-    async def _end(
-        self, digest: bytes | None, session_id: UUID | None, tenant: str | None, actor: str | None
-    ) -> bool:
+    async def _end(self, digest: bytes | None, session_id: UUID | None, actor: str | None) -> bool:
         row = await self._database.row(
-            sql.query("end_session"), hash=digest, session=session_id, tenant=tenant, actor=actor
+            sql.query("end_session"), hash=digest, session=session_id, tenant=self._tenant, actor=actor
         )
         await self._changed()
         return bool(row and row[0])

@@ -29,7 +29,8 @@ async def act(arguments: Namespace) -> int:
     async with open_installation(arguments) as app:
         actor = getattr(arguments, "actor", local_actor())
         caller = Caller(app, Principal(app.settings.own_tenant, actor, ALL, installation=True))
-        result = await _rows(partial(call, operation, caller), given)
+        run = partial(call, operation, caller)
+        result = await (_rows(run, given) if "before" in names else run(given))
     if isinstance(result, Made):
         result = result.answer
     print_result(arguments, _document(result), *lines_of(result, operation.name))

@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from foja.access.model.view import KeyList, SessionList
 from foja.anchors.model.view import BatchPage, BatchView, CostList, NetworkList
 from foja.answers.anchors import Enabled
 from foja.cli import jobs
+from foja.cli.access import access
 from foja.cli.anchors import batches, networks
 from foja.cli.output import field_lines, table
+from foja.cli.webhooks import webhooks
 from foja.jobs.model.view import ChangedJobs, JobPage, JobView, PausedType
 from foja.pages import Rows
+from foja.webhooks.model.view import WebhookList
 
 TEXTS: Mapping[type, Callable[[Any, str], Iterable[str]]] = {
     JobPage: jobs.page,
@@ -24,6 +28,9 @@ TEXTS: Mapping[type, Callable[[Any, str], Iterable[str]]] = {
     BatchPage: batches.page,
     BatchView: batches.batch,
     CostList: batches.costs,
+    WebhookList: webhooks.listed,
+    KeyList: access.keys,
+    SessionList: access.sessions,
 }
 CODES: Mapping[type, Callable[[Any], int]] = {
     ChangedJobs: lambda found: 0 if found.done else 1,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
+from foja.access.model.view import KeyList, NewKey, Revoked, RotatedKey, SessionList
 from foja.anchors.model.view import BatchPage, BatchView, CostList, NetworkList
+from foja.answers.access import Me, NameList
 from foja.answers.anchors import Enabled, Flushed
 from foja.answers.documents import AddedDocument
 from foja.answers.images import ImageList, ImageView, ProductPage, RenderedCount
+from foja.answers.log import AnchoredList, LogHead, TrustRoots
 from foja.answers.maintenance import CleanupReport, DeletedObjects, RestoredObject, Retried
 from foja.answers.streams import (
     ApprovalList,
@@ -35,6 +39,15 @@ from foja.images.model.rendering import RenderState
 from foja.jobs.model.view import ChangedJobs, EnqueuedJob, JobPage, JobView, PausedType
 from foja.ledger.event import Event, Transient
 from foja.system.model.view import RunResult
+from foja.webhooks.model.view import (
+    CreatedWebhook,
+    DeliveryPage,
+    DeliveryWithAttempts,
+    RemovedWebhook,
+    Replayed,
+    Webhook,
+    WebhookList,
+)
 
 
 class ConversationsActs:
@@ -935,4 +948,341 @@ class MaintenanceActs:
             "/v1/maintenance/retry",
             body={"what": what, "reason": reason, "force": force},
             answer=Retried,
+        )
+
+
+class WebhooksActs:
+    """What callers can do about webhooks."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def create(
+        self,
+        url: str,
+        *,
+        kinds: str | Sequence[str] = ("*",),
+        include_payload: bool = False,
+        description: str = "",
+        secret: str | None = None,
+        from_start: bool = False,
+        idempotency_key: str | None = None,
+    ) -> CreatedWebhook:
+        """Create a webhook. Its secret is not shown again, so a repeated request is refused (409)."""
+        return await self._transport.act(
+            "POST",
+            "/v1/webhooks",
+            body={
+                "url": url,
+                "kinds": kinds,
+                "include_payload": include_payload,
+                "description": description,
+                "secret": secret,
+                "from_start": from_start,
+            },
+            key=idempotency_key or new_key(),
+            answer=CreatedWebhook,
+        )
+
+    async def list(
+        self,
+    ) -> WebhookList:
+        """List the webhooks of the tenant, oldest first."""
+        return await self._transport.act(
+            "GET",
+            "/v1/webhooks",
+            answer=WebhookList,
+        )
+
+    async def show(
+        self,
+        webhook_id: UUID,
+    ) -> Webhook:
+        """Return one webhook, or raise `UnknownWebhook`."""
+        return await self._transport.act(
+            "GET",
+            "/v1/webhooks/{webhook_id}",
+            path={"webhook_id": webhook_id},
+            answer=Webhook,
+        )
+
+    async def change(
+        self,
+        webhook_id: UUID,
+        *,
+        url: str | None = None,
+        kinds: str | Sequence[str] | None = None,
+        include_payload: bool | None = None,
+        description: str | None = None,
+        state: Literal["on", "off"] | None = None,
+        reason: str | None = None,
+    ) -> Webhook:
+        """Change a webhook, or switch it on or off. What it missed while it was off is delivered."""
+        return await self._transport.act(
+            "PATCH",
+            "/v1/webhooks/{webhook_id}",
+            path={"webhook_id": webhook_id},
+            body={
+                "url": url,
+                "kinds": kinds,
+                "include_payload": include_payload,
+                "description": description,
+                "state": state,
+                "reason": reason,
+            },
+            answer=Webhook,
+        )
+
+    async def remove(
+        self,
+        webhook_id: UUID,
+    ) -> RemovedWebhook:
+        """Remove a webhook with the log of its deliveries; what waits is not delivered."""
+        return await self._transport.act(
+            "DELETE",
+            "/v1/webhooks/{webhook_id}",
+            path={"webhook_id": webhook_id},
+            answer=RemovedWebhook,
+        )
+
+    async def rotate(
+        self,
+        webhook_id: UUID,
+        *,
+        secret: str | None = None,
+        overlap_seconds: float = 86400.0,
+    ) -> CreatedWebhook:
+        """Sign with a new secret; the old one signs as well until the overlap ends."""
+        return await self._transport.act(
+            "POST",
+            "/v1/webhooks/{webhook_id}/rotate",
+            path={"webhook_id": webhook_id},
+            body={"secret": secret, "overlap_seconds": overlap_seconds},
+            safe=False,
+            answer=CreatedWebhook,
+        )
+
+    async def deliveries(
+        self,
+        webhook_id: UUID,
+        *,
+        state: Literal["waiting", "delivered", "failed"] | None = None,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> DeliveryPage:
+        """List deliveries, newest first; `next` says where older ones begin."""
+        return await self._transport.act(
+            "GET",
+            "/v1/webhooks/{webhook_id}/deliveries",
+            path={"webhook_id": webhook_id},
+            query={"state": state, "before": before, "limit": limit},
+            answer=DeliveryPage,
+        )
+
+    async def delivery(
+        self,
+        webhook_id: UUID,
+        number: int,
+    ) -> DeliveryWithAttempts:
+        """Return one delivery with all its attempts, oldest first."""
+        return await self._transport.act(
+            "GET",
+            "/v1/webhooks/{webhook_id}/deliveries/{number}",
+            path={"webhook_id": webhook_id, "number": number},
+            answer=DeliveryWithAttempts,
+        )
+
+    async def replay(
+        self,
+        webhook_id: UUID,
+        *,
+        first: int | None = None,
+        last: int | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        failed: bool = False,
+    ) -> Replayed:
+        """Deliver again: a range of numbers or times, or what failed. Receivers see the same ids."""
+        return await self._transport.act(
+            "POST",
+            "/v1/webhooks/{webhook_id}/replay",
+            path={"webhook_id": webhook_id},
+            body={"first": first, "last": last, "since": since, "until": until, "failed": failed},
+            safe=False,
+            answer=Replayed,
+        )
+
+
+class LogActs:
+    """What callers can do about log."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def head(
+        self,
+    ) -> LogHead:
+        """Return the newest published checkpoint, and the key that signed it."""
+        return await self._transport.act(
+            "GET",
+            "/v1/log",
+            answer=LogHead,
+        )
+
+    async def trust(
+        self,
+    ) -> TrustRoots:
+        """Return the trust roots of this installation: the key of its log, the roots of its timestamps."""
+        return await self._transport.act(
+            "GET",
+            "/v1/log/trust",
+            answer=TrustRoots,
+        )
+
+    async def prove(
+        self,
+        entity_id: UUID,
+        seq: int,
+    ) -> ProvenEvent:
+        """Return the proof that an event of any stream is in the log; 409 while no checkpoint covers it."""
+        return await self._transport.act(
+            "GET",
+            "/v1/log/proofs/{entity_id}/{seq}",
+            path={"entity_id": entity_id, "seq": seq},
+            answer=ProvenEvent,
+        )
+
+    async def anchored(
+        self,
+        *,
+        limit: int = 100,
+    ) -> AnchoredList:
+        """Return the checkpoints that networks confirmed, with their proofs."""
+        return await self._transport.act(
+            "GET",
+            "/v1/log/anchored",
+            query={"limit": limit},
+            answer=AnchoredList,
+        )
+
+
+class AccessActs:
+    """What callers can do about access."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def me(
+        self,
+    ) -> Me:
+        """Return who sends this request, and what it may do."""
+        return await self._transport.act(
+            "GET",
+            "/v1/access/me",
+            answer=Me,
+        )
+
+    async def names(
+        self,
+        actors: list[str],
+    ) -> NameList:
+        """Return the names of these actors that have one: of keys, people, and users of this machine."""
+        return await self._transport.act(
+            "GET",
+            "/v1/access/names",
+            query={"actor": actors},
+            answer=NameList,
+        )
+
+    async def keys(
+        self,
+        *,
+        tenant: str | None = None,
+        limit: int = 100,
+    ) -> KeyList:
+        """List the newest keys of the tenant; of all tenants for a key of the installation."""
+        return await self._transport.act(
+            "GET",
+            "/v1/access/keys",
+            query={"tenant": tenant, "limit": limit},
+            answer=KeyList,
+        )
+
+    async def create_key(
+        self,
+        scopes: str | Sequence[str],
+        *,
+        name: str = "",
+        tenant: str | None = None,
+        installation: bool = False,
+        expires_at: str | None = "365d",
+        idempotency_key: str | None = None,
+    ) -> NewKey:
+        """Make a key. Its text is in this answer and nowhere else, so a repeated request is refused (409)."""
+        return await self._transport.act(
+            "POST",
+            "/v1/access/keys",
+            body={
+                "scopes": scopes,
+                "name": name,
+                "tenant": tenant,
+                "installation": installation,
+                "expires_at": expires_at,
+            },
+            key=idempotency_key or new_key(),
+            answer=NewKey,
+        )
+
+    async def revoke_key(
+        self,
+        key_id: str,
+    ) -> Revoked:
+        """Revoke a key. It ends everywhere within a second, with its sessions and streams."""
+        return await self._transport.act(
+            "POST",
+            "/v1/access/keys/{key_id}/revoke",
+            path={"key_id": key_id},
+            answer=Revoked,
+        )
+
+    async def rotate_key(
+        self,
+        key_id: str,
+        *,
+        overlap_seconds: float = 86400.0,
+    ) -> RotatedKey:
+        """Give a key a new text; the one before stays valid for a while."""
+        return await self._transport.act(
+            "POST",
+            "/v1/access/keys/{key_id}/rotate",
+            path={"key_id": key_id},
+            body={"overlap_seconds": overlap_seconds},
+            safe=False,
+            answer=RotatedKey,
+        )
+
+    async def sessions(
+        self,
+        *,
+        tenant: str | None = None,
+        limit: int = 100,
+    ) -> SessionList:
+        """List the newest sessions that are not over."""
+        return await self._transport.act(
+            "GET",
+            "/v1/access/sessions",
+            query={"tenant": tenant, "limit": limit},
+            answer=SessionList,
+        )
+
+    async def revoke_session(
+        self,
+        session_id: UUID | str,
+    ) -> Revoked:
+        """End a session everywhere within a second."""
+        return await self._transport.act(
+            "POST",
+            "/v1/access/sessions/{session_id}/revoke",
+            path={"session_id": session_id},
+            answer=Revoked,
         )

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import httpx
 
-from foja.client.acts import AnchorsActs, JobsActs, MaintenanceActs
+from foja.client.acts import AccessActs, AnchorsActs, JobsActs, LogActs, MaintenanceActs, WebhooksActs
 from foja.client.conversations import Conversations
 from foja.client.documents import BYTES, Documents
 from foja.client.images import Images
@@ -44,6 +44,9 @@ class Client:
         self.jobs = JobsActs(transport)
         self.anchors = AnchorsActs(transport)
         self.maintenance = MaintenanceActs(transport)
+        self.webhooks = WebhooksActs(transport)
+        self.access = AccessActs(transport)
+        self.log = LogActs(transport)
 
     async def __aenter__(self) -> Self:
         return self

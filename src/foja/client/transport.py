@@ -69,7 +69,7 @@ class Transport:
         """Do an act of the server and return what the library returns for it."""
         address = template.format(**{name: quote(str(each), safe="") for name, each in (path or {}).items()})
         headers = {} if key is None else {"Idempotency-Key": key}
-        json = body and as_json(_given(body) or {})
+        json = body and as_json(body)
         request = Request(method, address, params=query or {}, json=json, headers=headers, safe=safe)
         got = await self.send(request)
         found: Answer = decode(answer, got.json())

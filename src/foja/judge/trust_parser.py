@@ -1,11 +1,11 @@
 """Parse trust: certificates, keys, block hashes and policies, recognised by their content.
 
 An item is one text or one file's bytes: a DER certificate, a `trusted_root.json`, a policy
-(docs/verify.md), or lines. A line is a PEM block, the `name+id+key` of the log of a ledger, of a cosigner or
-of a monitor, `rekor:<name+id+key>` of a Rekor log, `restart:<origin>`, `cosigners:2 of 3`, `evm-block:0x…`,
-`evm-chain:137`, `evm-sender:0x…`, `bitcoin-header:<height>:<hex>`,
-`bitcoin-network:<name>:<minimum difficulty>`, `algorithm-until:rsa<3000:2026-01-01`, `name <actor> "<name>"`,
-a `# remark`, or empty.
+(docs/verify.md), what `…/trust` answers over HTTP (`{"trust": […]}`), or lines. A line is a PEM block, the
+`name+id+key` of the log of a ledger, of a cosigner or of a monitor, `rekor:<name+id+key>` of a Rekor log,
+`restart:<origin>`, `cosigners:2 of 3`, `evm-block:0x…`, `evm-chain:137`, `evm-sender:0x…`,
+`bitcoin-header:<height>:<hex>`, `bitcoin-network:<name>:<minimum difficulty>`,
+`algorithm-until:rsa<3000:2026-01-01`, `name <actor> "<name>"`, a `# remark`, or empty.
 """
 
 from __future__ import annotations
@@ -232,8 +232,12 @@ def _add_json(found: Found, text: str) -> None:
         _add(found, "sigstore", text.encode())
     elif isinstance(document, dict) and document.get("form") == POLICY:
         _add_policy(found, document)
+    elif isinstance(document, dict) and document.keys() == {"trust"}:
+        _items(found, "trust", document["trust"])
     else:
-        raise Refused(f"a JSON trust item must be a trusted_root.json or have the form {POLICY}")
+        raise Refused(
+            f"a JSON trust item must be a trusted_root.json, an answer of `…/trust`, or of the form {POLICY}"
+        )
 
 
 def _add_policy(found: Found, policy: Mapping[str, Json]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foja.operations import anchors, conversations, images, jobs, maintenance, streams
+from foja.operations import access, anchors, conversations, images, jobs, log, maintenance, streams, webhooks
 from foja.operations.operation import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -12,4 +12,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *jobs.OPERATIONS,
     *anchors.OPERATIONS,
     *maintenance.OPERATIONS,
+    *webhooks.OPERATIONS,
+    *log.OPERATIONS,
+    *access.OPERATIONS,
 )

@@ -12,7 +12,7 @@ from foja.operations.operation import Operation, signature_of
 
 async def call(operation: Operation, caller: Caller, given: Mapping[str, Any], asked: Any = None) -> Any:
     """Return the answer to an act. `asked` is what a request under a key is compared by."""
-    caller.principal.check(operation.scope, installation=operation.installation)
+    operation.check(caller.principal)
     if operation.made is None:
         return await _run(operation, caller, given)
     request = caller.request()

@@ -22,6 +22,7 @@ class Caller:
     principal: Principal
     key: str | None = None  # the Idempotency-Key
     address: str = ""  # under which the key is remembered
+    credential: str = "local"  # what was checked
 
     @property
     def installation(self) -> App:

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_t
 
 from pydantic.fields import FieldInfo
 
-from foja.access.model.principal import Scope
+from foja.access.model.principal import Principal, Scope
 from foja.operations.caller import Caller
 
 AUTHOR = "who it is from, if a program acts for others"
@@ -51,7 +51,7 @@ class Operation:
     name: str  # `jobs.retry` of a service, `conversation.append` of one thing: also a method of the clients
     address: str  # `POST /v1/jobs/{job_id}/retry`
     run: Callable[..., Awaitable[Any]]
-    scope: Scope
+    scope: Scope | None  # None: whoever is known may do it
     of: Callable[..., Any] = _caller  # finds what `run` acts on, perhaps by names in the address
     installation: bool = False  # whether it concerns all tenants: then the app is that of the installation
     new: Callable[[Any], bool] | None = None  # whether the answer is about something new (201) or known (200)
@@ -81,6 +81,11 @@ class Operation:
     def path(self) -> str:
         """Return the path of the address."""
         return self.address.partition(" ")[2]
+
+    def check(self, principal: Principal) -> None:
+        """Raise `NotAllowed` unless a caller may do it."""
+        if self.scope is not None:
+            principal.check(self.scope, installation=self.installation)
 
     @property
     def keyed(self) -> bool:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
 
 from foja.answers.documents import AddedDocument
 from foja.documents.document import Document
+from foja.errors import IdempotencyConflict
 from foja.operations.caller import Caller
 from foja.operations.operation import Made
+
+
+class Named(Protocol):
+    """A thing with an id."""
+
+    @property
+    def id(self) -> UUID | str: ...
+
+
+Secret = TypeVar("Secret", bound=Named)
 
 
 def added(document: Document) -> AddedDocument:
@@ -29,3 +42,29 @@ async def protect_once(
     document = await protect(required_evidence, actor=caller.principal.actor)
     first = await request.note(asked, str(document.id))
     return Made(added(document), new=not first)
+
+
+async def make_secret(
+    caller: Caller,
+    what: str,
+    asked: Mapping[str, Any],
+    make: Callable[[], Awaitable[Secret]],
+    undo: Callable[[Any], Awaitable[object]],
+) -> Secret:
+    """Return what `make` makes with a secret. It is shown once: a second request under a key is refused."""
+    request = caller.request()
+    _refuse_second(what, await request.found(asked))
+    made = await make()
+    if first := await request.note(asked, str(made.id)):
+        await undo(made.id)
+        _refuse_second(what, first)
+    return made
+
+
+def _refuse_second(what: str, found: Sequence[str] | None) -> None:
+    """Raise `IdempotencyConflict` if a request made something whose secret was in its only answer."""
+    if found:
+        raise IdempotencyConflict(
+            f"the {what} {found[0]} was made under this Idempotency-Key, and its secret is shown once; "
+            "rotate it if the answer was lost"
+        )

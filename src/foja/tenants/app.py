@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
+from foja.access.service import Access
 from foja.conversations.service import Conversations
 from foja.core.note import Signer
 from foja.core.registry import Domain
@@ -19,6 +20,7 @@ from foja.jobs.admin import Jobs
 from foja.ledger.ledger import Ledger
 from foja.settings import Settings
 from foja.streams import Registry, Streams
+from foja.system.service import System
 from foja.threads.service import Threads
 from foja.webhooks.service import Webhooks
 
@@ -38,6 +40,8 @@ class TenantApp:
     stamper: Stamper
     signer: Signer
     registry: Registry
+    access: Access  # of the installation, as the next one
+    system: System
 
     def streams(self, domain: Domain) -> Streams:
         """Return the streams of a domain of yours: open, append, follow, prove, protect."""

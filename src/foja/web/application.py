@@ -15,7 +15,6 @@ from foja.health.service import ANSWER_SECONDS, outage
 from foja.operations import OPERATIONS
 from foja.tasks import within
 from foja.web.access import login
-from foja.web.access import routes as access
 from foja.web.access.cors import shared
 from foja.web.access.front import LOCAL_NAMES, host_name
 from foja.web.binding import OperationRoute
@@ -38,13 +37,12 @@ from foja.web.routers import add_routes
 from foja.web.streams import routes as streams
 from foja.web.uploads import routes as uploads
 from foja.web.verify import routes as verify
-from foja.web.webhooks import routes as webhooks
 
 API = (
     *(documents, additions, lifecycle, evidence),
     *(conversations, streams),
     *(variants, galleries, verify, uploads),
-    *(log, log_files, webhooks, access),
+    *(log, log_files),
 )
 
 ROUTES = [OperationRoute(each) for each in OPERATIONS]

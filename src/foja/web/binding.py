@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from datetime import UTC, datetime
 from functools import cache, cached_property, reduce
 from operator import or_
 from types import UnionType
@@ -11,7 +12,16 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from urllib.parse import urlencode
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+    create_model,
+)
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
@@ -48,16 +58,17 @@ class OperationRoute(Route):
     async def answer(self, request: Request) -> Response:
         """Do what a request asks, for its caller."""
         ctx = await context_of(request)
-        principal = (await grant_of(request, ctx)).principal
+        grant = await grant_of(request, ctx)
+        principal = grant.principal
         await ctx.rate.admit(principal)
         app = ctx.app if self.operation.installation else ctx.app.tenant(principal.tenant)
-        principal.check(self.operation.scope, installation=self.operation.installation)
+        self.operation.check(principal)
         given, asked = self._parameters(request), None
         if self.body:
             body = await parse_body(request, self.body)
             given |= vars(body)
             asked = body.model_dump(mode="json") if self.operation.made else None
-        caller = Caller(app, principal, _key(request), request.url.path)
+        caller = Caller(app, principal, _key(request), request.url.path, grant.credential)
         return self._shown(await call(self.operation, caller, given, asked), request)
 
     def _shown(self, result: Any, request: Request) -> Response:
@@ -78,7 +89,10 @@ class OperationRoute(Route):
         if not self.parameters:
             return {}
         names = {each.alias for each in (*self.signature.path, *self.signature.query)}
-        given = {**request.query_params, **request.path_params}
+        query = request.query_params
+        several = {each.alias for each in self.signature.query if _is_list(each.type)}
+        given = {name: query.getlist(name) if name in several else query[name] for name in query}
+        given |= request.path_params
         try:
             found = self.parameters.model_validate({name: given[name] for name in names & given.keys()})
         except ValidationError as error:
@@ -115,6 +129,8 @@ def accepted(hint: Any) -> Any:
     """Return a type as JSON can give it where nothing is converted: an id is a text, an object a dict."""
     if hint is UUID:
         return Annotated[UUID, Strict(False)]
+    if hint is datetime:
+        return Annotated[datetime, BeforeValidator(_moment)]
     if is_dataclass(hint) and isinstance(hint, type):
         return Annotated[_object(hint), AfterValidator(lambda found: hint(**vars(found)))]
     if get_origin(hint) is list:
@@ -125,6 +141,19 @@ def accepted(hint: Any) -> Any:
     if get_origin(hint) in (Union, UnionType):
         return reduce(or_, map(accepted, get_args(hint)))
     return hint
+
+
+def _is_list(hint: Any) -> bool:
+    return _is_list(get_args(hint)[0]) if get_origin(hint) is Annotated else get_origin(hint) is list
+
+
+def _moment(text: Any) -> datetime:
+    """Return a time; one without a time zone is in UTC."""
+    try:
+        found = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        raise ValueError("not a time; expected one such as 2026-01-31 12:00+00:00") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 @cache

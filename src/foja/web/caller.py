@@ -46,9 +46,7 @@ class Caller:
 
     async def names(self, actors: Iterable[str | None]) -> dict[str, str]:
         """Return the names of these actors that have one, as this caller may read them."""
-        principal = self.principal
-        tenant = None if principal.installation and principal.may(Scope.ADMIN) else principal.tenant
-        return await self.ctx.app.access.names.find(actors, tenant=tenant)
+        return await self.ctx.app.access.names.shown_to(self.principal, actors)
 
     def lasting(self) -> AbstractContextManager[asyncio.Event]:
         """Yield an event that is set when the caller's key, token or session ends. For what lasts."""

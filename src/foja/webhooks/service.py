@@ -2,87 +2,43 @@
 
 from __future__ import annotations
 
+import builtins
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 from uuid import UUID
+
+from pydantic import Field
 
 from foja import sql
 from foja.core.fields import check_limit
 from foja.driver.database import Database
 from foja.errors import BadPayload, UnknownWebhook
 from foja.ledger.event import new_id
+from foja.pages import MAX_LIMIT
 from foja.webhooks.model.addresses import Network
 from foja.webhooks.model.rules import check_kinds, check_url
 from foja.webhooks.model.signature import decode_secret, encode_secret
+from foja.webhooks.model.view import (
+    STATES,
+    AttemptView,
+    CreatedWebhook,
+    DeliveryPage,
+    DeliveryState,
+    DeliveryView,
+    DeliveryWithAttempts,
+    RemovedWebhook,
+    Replayed,
+    Webhook,
+    WebhookList,
+)
 
 SECRET_BYTES = 32
 OVERLAP_SECONDS = 86_400.0
 MAX_OVERLAP_SECONDS = 30 * 86_400.0
-DeliveryState: TypeAlias = Literal["waiting", "delivered", "failed"]
-STATES = ("waiting", "delivered", "failed")
-
-
-@dataclass(frozen=True, slots=True)
-class Webhook:
-    """A webhook as it stands. Its secret is shown only when it is made."""
-
-    id: UUID
-    url: str
-    kinds: Sequence[str]
-    include_payload: bool
-    description: str
-    state: Literal["on", "off"]
-    off_reason: str | None
-    failures: int  # attempts in a row
-    failing_since: datetime | None
-    created_at: datetime
-    waiting: int  # deliveries; at most 10,000 are counted
-    behind: int  # events of the log that it has not seen
-    secret: str | None = None
-
-    def document(self) -> dict[str, Any]:
-        """Return it as JSON carries it; the secret only if it was just made."""
-        fields = asdict(self)
-        if self.secret is None:
-            del fields["secret"]
-        return fields
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryView:
-    """A delivery as it stands, with its last attempt."""
-
-    id: int
-    entity_id: UUID
-    seq: int
-    kind: str
-    state: DeliveryState
-    attempts: int
-    created_at: datetime
-    ended_at: datetime | None
-    status: int | None
-    error: str | None
-
-    def document(self) -> dict[str, Any]:
-        """Return it as JSON carries it."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptView:
-    """One attempt to deliver."""
-
-    at: datetime
-    status: int | None
-    error: str | None
-    seconds: float
-
-    def document(self) -> dict[str, Any]:
-        """Return it as JSON carries it."""
-        return asdict(self)
+Number: TypeAlias = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +56,14 @@ class Webhooks:
     async def create(
         self,
         url: str,
-        kinds: str | Iterable[str] = ("*",),
+        kinds: str | Sequence[str] = ("*",),
         *,
         include_payload: bool = False,
         description: str = "",
         secret: str | None = None,
         from_start: bool = False,
         actor: str | None = None,
-    ) -> Webhook:
+    ) -> CreatedWebhook:
         """Create a webhook and return it with its secret, which is not shown again.
 
         `kinds` are kinds or beginnings with a star. It is told of what is recorded from now on, or with
@@ -118,11 +74,11 @@ class Webhooks:
         values = {"url": check_url(url, self.networks), "kinds": check_kinds(kinds), "secret": key}
         more = {"payload": include_payload, "description": description, "from_start": from_start}
         await self._run("create_webhook", webhook=webhook_id, actor=actor, **values, **more)
-        return replace(await self.show(webhook_id), secret=encode_secret(key))
+        return CreatedWebhook(**asdict(await self.show(webhook_id)), secret=encode_secret(key))
 
-    async def list(self) -> Sequence[Webhook]:
-        """Return all webhooks, oldest first."""
-        return await self._find(None)
+    async def list(self) -> WebhookList:
+        """List the webhooks of the tenant, oldest first."""
+        return WebhookList(await self._find(None))
 
     async def show(self, webhook_id: UUID) -> Webhook:
         """Return one webhook, or raise `UnknownWebhook`."""
@@ -136,7 +92,7 @@ class Webhooks:
         webhook_id: UUID,
         *,
         url: str | None = None,
-        kinds: str | Iterable[str] | None = None,
+        kinds: str | Sequence[str] | None = None,
         include_payload: bool | None = None,
         description: str | None = None,
         actor: str | None = None,
@@ -167,66 +123,68 @@ class Webhooks:
         secret: str | None = None,
         overlap_seconds: float = OVERLAP_SECONDS,
         actor: str | None = None,
-    ) -> Webhook:
-        """Sign with a new secret, and with the old one as well while they overlap."""
+    ) -> CreatedWebhook:
+        """Sign with a new secret; the old one signs as well until the overlap ends."""
         if not 0 <= overlap_seconds <= MAX_OVERLAP_SECONDS:
             raise BadPayload(f"the old secret is used for 0 to {MAX_OVERLAP_SECONDS:,.0f} seconds more")
         key = decode_secret(secret) if secret is not None else os.urandom(SECRET_BYTES)
         await self._run(
             "rotate_webhook", webhook=webhook_id, secret=key, overlap=overlap_seconds, actor=actor
         )
-        return replace(await self.show(webhook_id), secret=encode_secret(key))
+        return CreatedWebhook(**asdict(await self.show(webhook_id)), secret=encode_secret(key))
 
-    async def remove(self, webhook_id: UUID, *, actor: str | None = None) -> None:
-        """Remove a webhook with its log; what waits is not delivered."""
+    async def remove(self, webhook_id: UUID, *, actor: str | None = None) -> RemovedWebhook:
+        """Remove a webhook with the log of its deliveries; what waits is not delivered."""
         await self._run("remove_webhook", webhook=webhook_id, actor=actor)
+        return RemovedWebhook(webhook_id)
 
     async def deliveries(
         self,
         webhook_id: UUID,
         *,
-        state: str | None = None,
-        before: int | None = None,
-        limit: int = 100,
-    ) -> Sequence[DeliveryView]:
-        """Return the newest deliveries, newest first."""
+        state: DeliveryState | None = None,
+        before: Annotated[Number | None, "the last id of the page before"] = None,
+        limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 100,
+    ) -> DeliveryPage:
+        """List deliveries, newest first; `next` says where older ones begin."""
         if state is not None and state not in STATES:
             raise BadPayload(f"there is no state {state!r}; a delivery is {', '.join(STATES)}")
         check_limit(limit)
         await self.show(webhook_id)
-        return await self._deliveries(webhook_id, state=state, before=before, limit=limit)
+        found = await self._deliveries(webhook_id, state=state, before=before, limit=limit)
+        return DeliveryPage(found, found[-1].id if len(found) == limit else None)
 
-    async def delivery(self, webhook_id: UUID, number: int) -> tuple[DeliveryView, Sequence[AttemptView]]:
-        """Return one delivery with its attempts, oldest first."""
+    async def delivery(self, webhook_id: UUID, number: Number) -> DeliveryWithAttempts:
+        """Return one delivery with all its attempts, oldest first."""
         found = await self._deliveries(webhook_id, delivery=number)
         if not found:
             raise UnknownWebhook(f"the webhook {webhook_id} has no delivery {number}; it may be forgotten")
         rows = await self.database.rows(sql.query("webhook_attempts"), tenant=self.tenant, delivery=number)
-        return found[0], [AttemptView(*row) for row in rows]
+        return DeliveryWithAttempts(**asdict(found[0]), log=[AttemptView(*row) for row in rows])
 
     async def replay(
         self,
         webhook_id: UUID,
         *,
-        first: int | None = None,
-        last: int | None = None,
+        first: Number | None = None,
+        last: Number | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         failed: bool = False,
         actor: str | None = None,
-    ) -> int:
-        """Deliver again: one delivery, those of a range, or those that failed; return how many."""
+    ) -> Replayed:
+        """Deliver again: a range of numbers or times, or what failed. Receivers see the same ids."""
         if (first, last, since, until, failed) == (None, None, None, None, False):
             raise BadPayload("a replay names deliveries: one number, a range of numbers or times, or failed")
         chosen = {"first": first, "last": last, "since": since, "until": until, "failed": failed}
         row = await self._run("replay_deliveries", webhook=webhook_id, actor=actor, **chosen)
-        return int(row[0]) if row else 0
+        return Replayed(row[0] if row else 0)
 
-    async def _find(self, webhook_id: UUID | None) -> Sequence[Webhook]:
+    async def _find(self, webhook_id: UUID | None) -> builtins.list[Webhook]:
         rows = await self.database.rows(sql.query("webhooks"), tenant=self.tenant, webhook=webhook_id)
         return [Webhook(*row) for row in rows]
 
-    async def _deliveries(self, webhook_id: UUID, **wanted: object) -> Sequence[DeliveryView]:
+    async def _deliveries(self, webhook_id: UUID, **wanted: object) -> builtins.list[DeliveryView]:
         values = dict.fromkeys(("state", "before", "delivery")) | {"limit": 1} | wanted
         rows = await self.database.rows(
             sql.query("webhook_deliveries"), tenant=self.tenant, webhook=webhook_id, **values

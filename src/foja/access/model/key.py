@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Final
 from zlib import crc32
 
+from foja.errors import BadPayload
+
 PREFIX: Final = "foja_"
 ID_LENGTH: Final = 12
 SECRET_BYTES: Final = 32
-LIFETIME: Final = timedelta(days=365)  # of a key whose maker names no end; the command says it as 365d
+LIFETIME: Final = "365d"  # of a key whose maker names no end
+NEVER: Final = "never"
 _SECRET_LENGTH: Final = 43  # 32 bytes in base 62
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_DURATION: Final = re.compile(r"(\d{1,6})([smhd])")
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _KEY: Final = re.compile(r"(foja_([a-z0-9]{12})_[0-9A-Za-z]{43})_([0-9a-f]{8})")
 
 
@@ -51,6 +56,27 @@ def parse_key(text: str) -> ApiKey | None:
     if found is None or _checksum(found[1]) != found[3]:
         return None
     return ApiKey(found[2], text)
+
+
+def parse_duration(text: str) -> timedelta:
+    """Return a duration such as `90d`, `12h`, `30m` or `45s`, or raise `BadPayload`."""
+    found = _DURATION.fullmatch(text)
+    if not found:
+        raise BadPayload(f"{text!r} is not a duration: expected 90d, 12h, 30m or 45s")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def parse_end(text: str | None, now: datetime) -> datetime | None:
+    """Return when something ends: at a time, after a duration from now, or None for `never`."""
+    if text is None or text == NEVER:
+        return None
+    if _DURATION.fullmatch(text):
+        return now + parse_duration(text)
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadPayload(f"{text!r} is not a time: expected 2026-01-31T12:00:00Z, 90d or {NEVER}") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _checksum(body: str) -> str:

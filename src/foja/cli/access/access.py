@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
-from foja.access.keys import KeyView
-from foja.access.sessions import SessionView
-from foja.cli.installation import open_installation, open_to_write
+from foja.access.model.view import KeyList, KeyView, SessionList, SessionView
+from foja.cli.installation import open_to_write
 from foja.cli.output import print_result, table
 
 HEAD = ("id", "tenant", "name", "scopes", "created", "expires", "last used", "state")
@@ -41,48 +42,39 @@ async def create(arguments: Namespace) -> int:
     return 0
 
 
-async def listing(arguments: Namespace) -> int:
-    """Print the keys, newest first."""
-    async with open_installation(arguments) as app:
-        found = await app.access.keys.list(tenant=arguments.tenant, limit=arguments.limit)
+def keys(found: KeyList, _: str) -> Iterator[str]:
+    """Yield a table of keys, newest first."""
     none = "there is no key: on this machine everyone is administrator; `foja access create` makes one"
-    lines = list(table(HEAD, [_row(each) for each in found])) if found else [none]
-    print_result(arguments, [each.document() for each in found], *lines)
-    return 0
+    yield from table(HEAD, [_row(each) for each in found]) if found else [none]
 
 
 async def revoke(arguments: Namespace) -> int:
     """Revoke a key, or a session."""
     async with open_to_write(arguments, existing=True) as app:
-        session = _session(arguments.id)
-        if session:
-            done = await app.access.sessions.revoke(session, actor=arguments.actor)
+        if _session(arguments.id):
+            done = await app.access.sessions.revoke(arguments.id, actor=arguments.actor)
         else:
             done = await app.access.keys.revoke(arguments.id, actor=arguments.actor)
     line = "is revoked; it ends everywhere within a second" if done else "was revoked before"
-    print_result(arguments, {"id": arguments.id, "revoked": done}, f"{arguments.id} {line}")
+    print_result(arguments, asdict(done), f"{arguments.id} {line}")
     return 0
 
 
 async def rotate(arguments: Namespace) -> int:
     """Give a key a new secret and print it, once."""
     async with open_to_write(arguments, existing=True) as app:
-        key, until = await app.access.keys.rotate(
-            arguments.id, overlap=arguments.overlap.total_seconds(), actor=arguments.actor
+        made = await app.access.keys.rotate(
+            arguments.id, overlap_seconds=arguments.overlap.total_seconds(), actor=arguments.actor
         )
-    document = {"id": key.id, "key": key.text, "overlap_until": until}
-    print_result(arguments, document, key.text, f"{ONCE}; the one before is valid until {_time(until)}")
+    until = _time(made.overlap_until)
+    print_result(arguments, asdict(made), made.key, f"{ONCE}; the one before is valid until {until}")
     return 0
 
 
-async def sessions(arguments: Namespace) -> int:
-    """Print the sessions that are not over, newest first."""
-    async with open_installation(arguments) as app:
-        found = await app.access.sessions.list(tenant=arguments.tenant, limit=arguments.limit)
+def sessions(found: SessionList, _: str) -> Iterator[str]:
+    """Yield a table of the sessions that are not over, newest first."""
     rows = [_session_row(each) for each in found]
-    lines = list(table(SESSIONS_HEAD, rows)) if rows else ["nobody is logged in"]
-    print_result(arguments, [each.document() for each in found], *lines)
-    return 0
+    yield from table(SESSIONS_HEAD, rows) if rows else ["nobody is logged in"]
 
 
 def _session(text: str) -> UUID | None:

@@ -161,4 +161,34 @@ ACTS = (
         ),
         False,
     ),
+    Act(
+        "webhooks list",
+        "webhooks.list",
+        "list the webhooks of the tenant, oldest first",
+        "foja webhooks list --json",
+        (),
+        False,
+    ),
+    Act(
+        "access list",
+        "access.keys",
+        "list the newest keys of the tenant; of all tenants for a key of the installation",
+        "foja access list --json",
+        (
+            Argument("tenant", "--tenant", "text", help="only of this tenant"),
+            Argument("limit", "--limit", "positive", default=100),
+        ),
+        False,
+    ),
+    Act(
+        "access sessions",
+        "access.sessions",
+        "list the newest sessions that are not over",
+        "foja access sessions\nfoja access revoke SESSION",
+        (
+            Argument("tenant", "--tenant", "text", help="only of this tenant"),
+            Argument("limit", "--limit", "positive", default=100),
+        ),
+        False,
+    ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import asdict
 
 from foja.cli.installation import open_installation, open_to_write
 from foja.cli.output import print_result, table
@@ -31,7 +32,7 @@ async def deliveries(arguments: Namespace) -> int:
         for each in found
     ]
     lines = list(table(HEAD, rows)) if rows else ["no deliveries match"]
-    print_result(arguments, [each.document() for each in found], *lines)
+    print_result(arguments, [asdict(each) for each in found], *lines)
     return 0
 
 
@@ -40,7 +41,7 @@ async def replay(arguments: Namespace) -> int:
     if arguments.number is not None and (arguments.first, arguments.last) != (None, None):
         raise SetupFailed("a number names one delivery; leave it out with --first and --last")
     async with open_to_write(arguments, existing=True) as app:
-        count = await app.webhooks.replay(
+        found = await app.webhooks.replay(
             arguments.webhook,
             first=arguments.number if arguments.number is not None else arguments.first,
             last=arguments.number if arguments.number is not None else arguments.last,
@@ -49,18 +50,20 @@ async def replay(arguments: Namespace) -> int:
             failed=arguments.failed,
             actor=arguments.actor,
         )
-    print_result(arguments, {"replayed": count}, f"{count:,} deliveries are sent again by `foja worker`")
+    count = found.replayed
+    print_result(arguments, asdict(found), f"{count:,} deliveries are sent again by `foja worker`")
     return 0 if count else 1
 
 
 async def _delivery(arguments: Namespace) -> int:
     async with open_installation(arguments) as app:
-        found, attempts = await app.webhooks.delivery(arguments.webhook, arguments.number)
-    document = {**found.document(), "log": [each.document() for each in attempts]}
+        found = await app.webhooks.delivery(arguments.webhook, arguments.number)
+    document = asdict(found)
     rows = [
         (each.at.isoformat(timespec="seconds"), each.status, f"{each.seconds:.3f}", each.error)
-        for each in attempts
+        for each in found.log
     ]
-    lines = [f"{name:<16}{'' if value is None else value}" for name, value in found.document().items()]
+    shown = {name: value for name, value in document.items() if name != "log"}
+    lines = [f"{name:<16}{'' if value is None else value}" for name, value in shown.items()]
     print_result(arguments, document, *lines, *(table(ATTEMPTS_HEAD, rows) if rows else ()))
     return 0

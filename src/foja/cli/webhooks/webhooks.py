@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import asdict
 
 from foja.cli.installation import open_installation, open_to_write
 from foja.cli.output import print_result, table
-from foja.webhooks.service import Webhook
+from foja.webhooks.model.view import CreatedWebhook, Webhook, WebhookList
 
 HEAD = ("id", "state", "kinds", "url", "waiting", "failures")
 
@@ -22,24 +24,20 @@ async def create(arguments: Namespace) -> int:
             from_start=arguments.from_start,
             actor=arguments.actor,
         )
-    print_result(arguments, made.document(), f"webhook {made.id}", *_secret_lines(made))
+    print_result(arguments, asdict(made), f"webhook {made.id}", *_secret_lines(made))
     return 0
 
 
-async def listing(arguments: Namespace) -> int:
-    """Print the webhooks of the tenant."""
-    async with open_installation(arguments) as app:
-        found = await app.webhooks.list()
-    lines = list(table(HEAD, [_row(each) for each in found])) if found else ["there are no webhooks"]
-    print_result(arguments, [each.document() for each in found], *lines)
-    return 0
+def listed(found: WebhookList, _: str) -> Iterator[str]:
+    """Yield a table of the webhooks of the tenant."""
+    yield from table(HEAD, [_row(each) for each in found]) if found else ["there are no webhooks"]
 
 
 async def show(arguments: Namespace) -> int:
     """Print one webhook."""
     async with open_installation(arguments) as app:
         found = await app.webhooks.show(arguments.webhook)
-    print_result(arguments, found.document(), *_lines(found))
+    print_result(arguments, asdict(found), *_lines(found))
     return 0
 
 
@@ -54,7 +52,7 @@ async def change(arguments: Namespace) -> int:
             description=arguments.description,
             actor=arguments.actor,
         )
-    print_result(arguments, changed.document(), *_lines(changed))
+    print_result(arguments, asdict(changed), *_lines(changed))
     return 0
 
 
@@ -66,7 +64,7 @@ async def switch(arguments: Namespace) -> int:
             arguments.webhook, on=on, reason=arguments.reason, actor=arguments.actor
         )
     line = f"webhook {found.id} is {found.state}"
-    print_result(arguments, found.document(), line + ("; what it missed is delivered now" if on else ""))
+    print_result(arguments, asdict(found), line + ("; what it missed is delivered now" if on else ""))
     return 0
 
 
@@ -78,7 +76,7 @@ async def rotate(arguments: Namespace) -> int:
         )
     print_result(
         arguments,
-        made.document(),
+        asdict(made),
         *_secret_lines(made),
         f"the old secret signs as well for {arguments.overlap:g} hours",
     )
@@ -98,9 +96,9 @@ def _row(each: Webhook) -> tuple[object, ...]:
 
 
 def _lines(found: Webhook) -> list[str]:
-    fields = {**found.document(), "kinds": " ".join(found.kinds)}
+    fields = {**asdict(found), "kinds": " ".join(found.kinds)}
     return [f"{name:<16}{'' if value is None else value}" for name, value in fields.items()]
 
 
-def _secret_lines(made: Webhook) -> list[str]:
+def _secret_lines(made: CreatedWebhook) -> list[str]:
     return [f"secret  {made.secret}", "keep it: it is not shown again"]

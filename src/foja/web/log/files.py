@@ -14,7 +14,7 @@ from foja.access.model.principal import Scope
 from foja.errors import UnknownEntity
 from foja.web.access.authentication import grant_of
 from foja.web.context import Context, WebContext
-from foja.web.reference.openapi import ERRORS, file_answer
+from foja.web.reference.openapi import ANYONE, ERRORS, file_answer
 from foja.web.transfer.ranges import matches
 
 routes = APIRouter(prefix="/v1/log", tags=["log"], responses=ERRORS)
@@ -26,7 +26,9 @@ FOR_EVER = "public, max-age=31536000, immutable"
 Origin = Annotated[int, Path(ge=1, lt=2**31, description="the number of the log")]
 
 
-@routes.get("/{origin}/checkpoint", response_class=Response, responses=file_answer(NOTE))
+@routes.get(
+    "/{origin}/checkpoint", response_class=Response, responses=file_answer(NOTE), openapi_extra=ANYONE
+)
 async def checkpoint(request: Request, ctx: Context, origin: Origin) -> Response:
     """Return the newest checkpoint of one log. Who may read it: `FOJA_LOG_PUBLIC`."""
     await _check_reader(request, ctx, entries=False)
@@ -34,7 +36,9 @@ async def checkpoint(request: Request, ctx: Context, origin: Origin) -> Response
     return Response(note, media_type=NOTE, headers={"Cache-Control": "no-cache"})
 
 
-@routes.get("/{origin}/tile/{path:path}", response_class=Response, responses=file_answer(TILE))
+@routes.get(
+    "/{origin}/tile/{path:path}", response_class=Response, responses=file_answer(TILE), openapi_extra=ANYONE
+)
 async def tile(
     request: Request,
     ctx: Context,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import PlainTextResponse
@@ -20,6 +20,7 @@ from foja.web.caller import Caller, caller_of
 from foja.web.context import Context
 from foja.web.pages.frame.visitor import visitor_of
 from foja.web.reference.answers.answer import Health, Readiness
+from foja.web.reference.openapi import ANYONE
 from foja.web.transfer.encoder import JsonAnswer
 
 PATHS = ("/healthz", "/readyz", "/metrics")
@@ -28,9 +29,10 @@ PATHS = ("/healthz", "/readyz", "/metrics")
 def add_operations(web: FastAPI) -> None:
     """Add the routes that operators need."""
     BUILD.labels(__version__).set(1)
-    web.add_api_route("/healthz", health, tags=["operations"], response_model=Health)
+    probe: dict[str, Any] = {"tags": ["operations"], "openapi_extra": ANYONE}
+    web.add_api_route("/healthz", health, response_model=Health, **probe)
     web.add_api_route(
-        "/readyz", ready, tags=["operations"], response_model=Readiness, responses={503: {"model": Readiness}}
+        "/readyz", ready, response_model=Readiness, responses={503: {"model": Readiness}}, **probe
     )
     web.add_api_route("/metrics", metrics, tags=["operations"], response_class=PlainTextResponse)
 

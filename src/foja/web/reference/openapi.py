@@ -25,6 +25,18 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "The request was refused.", "content": PROBLEM},
     "5XX": {"description": "The server or its database failed; with 503, try again.", "content": PROBLEM},
 }
+SCHEMES = {
+    "key": {"type": "http", "scheme": "bearer", "description": "An access key, or a token of the issuer."},
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "__Host-foja-session",
+        "description": "The session of a login; over plain HTTP the cookie is named `foja-session`.",
+    },
+}
+NEEDED: list[dict[str, list[str]]] = [{name: []} for name in SCHEMES]  # one of them
+# For the options of a route that strangers may use.
+ANYONE: dict[str, Any] = {"security": [{}, *NEEDED]}
 # OpenAPI 3.1 has no word for the events of a stream: by convention the schema is that of one event.
 STREAMED = {
     "type": "object",
@@ -85,12 +97,17 @@ def describe(web: FastAPI) -> dict[str, Any]:
     )
     models: list[type[BaseModel]] = [Problem, *_subclasses(RequestBody)]
     _, found = models_json_schema([(model, "validation") for model in models], ref_template=TEMPLATE)
-    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    components = document.setdefault("components", {})
+    components["securitySchemes"] = SCHEMES
+    schemas = components.setdefault("schemas", {})
     routes = [each for each in web.routes if isinstance(each, OperationRoute)]
     paths, operations = describe_operations(routes, ERRORS)
     schemas.update(found["$defs"] | operations)
     for path, methods in paths.items():
         document["paths"].setdefault(path, {}).update(methods)
+    for methods in document["paths"].values():
+        for each in methods.values():
+            each.setdefault("security", NEEDED)
     return document
 
 

@@ -474,6 +474,156 @@ export interface Retried {
   images: number;
   jobs: number;
 }
+/** A webhook with its secret, which is not shown again. */
+export interface CreatedWebhook {
+  id: string;
+  url: string;
+  kinds: Array<string>;
+  include_payload: boolean;
+  description: string;
+  state: "on" | "off";
+  off_reason: string | null;
+  failures: number;
+  failing_since: string | null;
+  created_at: string;
+  waiting: number;
+  behind: number;
+  secret: string;
+}
+/** A webhook as it stands. */
+export interface Webhook {
+  id: string;
+  url: string;
+  kinds: Array<string>;
+  include_payload: boolean;
+  description: string;
+  state: "on" | "off";
+  off_reason: string | null;
+  failures: number;
+  failing_since: string | null;
+  created_at: string;
+  waiting: number;
+  behind: number;
+}
+/** A webhook that was removed. */
+export interface RemovedWebhook {
+  id: string;
+  removed: boolean;
+}
+/** A delivery as it stands, with its last attempt. */
+export interface DeliveryView {
+  id: number;
+  entity_id: string;
+  seq: number;
+  kind: string;
+  state: "waiting" | "delivered" | "failed";
+  attempts: number;
+  created_at: string;
+  ended_at: string | null;
+  status: number | null;
+  error: string | null;
+}
+/** One attempt to deliver. */
+export interface AttemptView {
+  at: string;
+  status: number | null;
+  error: string | null;
+  seconds: number;
+}
+/** A delivery with all its attempts, oldest first. */
+export interface DeliveryWithAttempts {
+  id: number;
+  entity_id: string;
+  seq: number;
+  kind: string;
+  state: "waiting" | "delivered" | "failed";
+  attempts: number;
+  created_at: string;
+  ended_at: string | null;
+  status: number | null;
+  error: string | null;
+  log: Array<AttemptView>;
+}
+/** How many deliveries are sent again. */
+export interface Replayed {
+  replayed: number;
+}
+/** The newest published checkpoint of the log. */
+export interface LogHead {
+  origin: string;
+  size: number;
+  root: string;
+  key: string;
+  checkpoint: string;
+}
+/** A checkpoint that a network confirmed. */
+export interface Anchored {
+  log: string;
+  origin: number | null;
+  size: number;
+  network: string;
+  sha256: string;
+  batch: string;
+  confirmed_at: string;
+  confirmed: boolean;
+  note: string | null;
+  proof: string | null;
+  trust: Array<string>;
+}
+/** Who sends this request. */
+export interface Me {
+  actor: string;
+  name: string | null;
+  tenant: string;
+  scopes: Array<string>;
+  installation: boolean;
+  credential: string;
+}
+/** The names of actors, by actor. Those without a name are left out. */
+export interface NameList {
+  names: { [name: string]: string };
+}
+/** A key as an administrator sees it; its secret was shown once. */
+export interface KeyView {
+  id: string;
+  tenant: string;
+  name: string;
+  scopes: Array<string>;
+  installation: boolean;
+  created_at: string;
+  created_by: string | null;
+  expires_at: string | null;
+  revoked_at: string | null;
+  last_used_at: string | null;
+}
+/** A key with its text, which is shown this once. */
+export interface NewKey {
+  id: string;
+  key: string;
+}
+/** What was revoked. */
+export interface Revoked {
+  id: string;
+  revoked: boolean;
+}
+/** A key with its new text. */
+export interface RotatedKey {
+  id: string;
+  key: string;
+  overlap_until: string;
+}
+/** A session that is not over. */
+export interface SessionView {
+  id: string;
+  tenant: string;
+  actor: string;
+  scopes: Array<string>;
+  installation: boolean;
+  key_id: string | null;
+  created_at: string;
+  seen_at: string;
+  ends_at: string;
+}
 /** The first event of a conversation. */
 export interface FirstEvent {
   kind: string;
@@ -569,6 +719,36 @@ declare class MaintenanceActs {
   retry(options?: { what?: Array<"documents" | "images" | "jobs"> | null; reason?: string | null; force?: boolean }): Promise<Retried>;
 }
 
+declare class WebhooksActs {
+  create(url: string, options?: { kinds?: string | Array<string>; includePayload?: boolean; description?: string; secret?: string | null; fromStart?: boolean; idempotencyKey?: string | null }): Promise<CreatedWebhook>;
+  list(): Promise<Webhook[]>;
+  show(webhookId: string): Promise<Webhook>;
+  change(webhookId: string, options?: { url?: string | null; kinds?: string | Array<string> | null; includePayload?: boolean | null; description?: string | null; state?: "on" | "off" | null; reason?: string | null }): Promise<Webhook>;
+  remove(webhookId: string): Promise<RemovedWebhook>;
+  rotate(webhookId: string, options?: { secret?: string | null; overlapSeconds?: number }): Promise<CreatedWebhook>;
+  deliveries(webhookId: string, options?: { state?: "waiting" | "delivered" | "failed" | null; before?: number | null; limit?: number }): Promise<DeliveryView[]>;
+  delivery(webhookId: string, number: number): Promise<DeliveryWithAttempts>;
+  replay(webhookId: string, options?: { first?: number | null; last?: number | null; since?: string | null; until?: string | null; failed?: boolean }): Promise<Replayed>;
+}
+
+declare class LogActs {
+  head(): Promise<LogHead>;
+  trust(): Promise<string[]>;
+  prove(entityId: string, seq: number): Promise<ProvenEvent>;
+  anchored(options?: { limit?: number }): Promise<Anchored[]>;
+}
+
+declare class AccessActs {
+  me(): Promise<Me>;
+  names(actor: Array<string>): Promise<NameList>;
+  keys(options?: { tenant?: string | null; limit?: number }): Promise<KeyView[]>;
+  createKey(scopes: string | Array<string>, options?: { name?: string; tenant?: string | null; installation?: boolean; expiresAt?: string | null; idempotencyKey?: string | null }): Promise<NewKey>;
+  revokeKey(keyId: string): Promise<Revoked>;
+  rotateKey(keyId: string, options?: { overlapSeconds?: number }): Promise<RotatedKey>;
+  sessions(options?: { tenant?: string | null; limit?: number }): Promise<SessionView[]>;
+  revokeSession(sessionId: string): Promise<Revoked>;
+}
+
 // End of what `make generate` writes.
 
 export type Job = JobView;
@@ -606,6 +786,9 @@ export class Client {
   readonly jobs: JobsActs;
   readonly anchors: AnchorsActs;
   readonly maintenance: MaintenanceActs;
+  readonly webhooks: WebhooksActs;
+  readonly access: AccessActs;
+  readonly log: LogActs;
   stream(domain: string, id?: string): Stream;
   verify(
     data: Data,

@@ -479,6 +479,9 @@ export class Client {
     this.jobs = new JobsActs(transport);
     this.anchors = new AnchorsActs(transport);
     this.maintenance = new MaintenanceActs(transport);
+    this.webhooks = new WebhooksActs(transport);
+    this.access = new AccessActs(transport);
+    this.log = new LogActs(transport);
   }
 
   /** Return a stream of a domain of yours: a new one, or the one with this id. */
@@ -537,7 +540,10 @@ class Transport {
 
   /** Send a request once. */
   async open(method, path, { params = {}, json, body, headers = {}, signal } = {}) {
-    const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== null && value !== undefined));
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(params)) {
+      for (const each of [value].flat()) if (each !== null && each !== undefined) query.append(name, each);
+    }
     const address = this._url + path + (query.size ? `?${query}` : "");
     const sent = { ...this._headers, ...headers };
     if (json !== undefined) sent["content-type"] = JSON_TYPE;
@@ -1018,6 +1024,132 @@ class MaintenanceActs {
   /** Start failed work of the tenant again: evidence that was given up, variants, dead jobs. */
   retry({ what = null, reason = null, force = false } = {}) {
     return this._transport.ask("POST", "/v1/maintenance/retry", { json: { what, reason, force } });
+  }
+}
+
+/** What callers can do about webhooks. */
+class WebhooksActs {
+  constructor(transport) {
+    this._transport = transport;
+  }
+
+  /** Create a webhook. Its secret is not shown again, so a repeated request is refused (409). */
+  create(url, { kinds = ["*"], includePayload = false, description = "", secret = null, fromStart = false, idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", "/v1/webhooks", { json: { url, kinds, include_payload: includePayload, description, secret, from_start: fromStart }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** List the webhooks of the tenant, oldest first. */
+  async list() {
+    return (await this._transport.ask("GET", "/v1/webhooks")).webhooks;
+  }
+
+  /** Return one webhook, or raise `UnknownWebhook`. */
+  show(webhookId) {
+    return this._transport.ask("GET", `/v1/webhooks/${segment(webhookId)}`);
+  }
+
+  /** Change a webhook, or switch it on or off. What it missed while it was off is delivered. */
+  change(webhookId, { url = null, kinds = null, includePayload = null, description = null, state = null, reason = null } = {}) {
+    return this._transport.ask("PATCH", `/v1/webhooks/${segment(webhookId)}`, { json: { url, kinds, include_payload: includePayload, description, state, reason } });
+  }
+
+  /** Remove a webhook with the log of its deliveries; what waits is not delivered. */
+  remove(webhookId) {
+    return this._transport.ask("DELETE", `/v1/webhooks/${segment(webhookId)}`);
+  }
+
+  /** Sign with a new secret; the old one signs as well until the overlap ends. */
+  rotate(webhookId, { secret = null, overlapSeconds = 86400.0 } = {}) {
+    return this._transport.ask("POST", `/v1/webhooks/${segment(webhookId)}/rotate`, { json: { secret, overlap_seconds: overlapSeconds }, safe: false });
+  }
+
+  /** List deliveries, newest first; `next` says where older ones begin. */
+  async deliveries(webhookId, { state = null, before = null, limit = 100 } = {}) {
+    return (await this._transport.ask("GET", `/v1/webhooks/${segment(webhookId)}/deliveries`, { params: { state, before, limit } })).deliveries;
+  }
+
+  /** Return one delivery with all its attempts, oldest first. */
+  delivery(webhookId, number) {
+    return this._transport.ask("GET", `/v1/webhooks/${segment(webhookId)}/deliveries/${segment(number)}`);
+  }
+
+  /** Deliver again: a range of numbers or times, or what failed. Receivers see the same ids. */
+  replay(webhookId, { first = null, last = null, since = null, until = null, failed = false } = {}) {
+    return this._transport.ask("POST", `/v1/webhooks/${segment(webhookId)}/replay`, { json: { first, last, since, until, failed }, safe: false });
+  }
+}
+
+/** What callers can do about log. */
+class LogActs {
+  constructor(transport) {
+    this._transport = transport;
+  }
+
+  /** Return the newest published checkpoint, and the key that signed it. */
+  head() {
+    return this._transport.ask("GET", "/v1/log");
+  }
+
+  /** Return the trust roots of this installation: the key of its log, the roots of its timestamps. */
+  async trust() {
+    return (await this._transport.ask("GET", "/v1/log/trust")).trust;
+  }
+
+  /** Return the proof that an event of any stream is in the log; 409 while no checkpoint covers it. */
+  prove(entityId, seq) {
+    return this._transport.ask("GET", `/v1/log/proofs/${segment(entityId)}/${segment(seq)}`);
+  }
+
+  /** Return the checkpoints that networks confirmed, with their proofs. */
+  async anchored({ limit = 100 } = {}) {
+    return (await this._transport.ask("GET", "/v1/log/anchored", { params: { limit } })).anchored;
+  }
+}
+
+/** What callers can do about access. */
+class AccessActs {
+  constructor(transport) {
+    this._transport = transport;
+  }
+
+  /** Return who sends this request, and what it may do. */
+  me() {
+    return this._transport.ask("GET", "/v1/access/me");
+  }
+
+  /** Return the names of these actors that have one: of keys, people, and users of this machine. */
+  names(actor) {
+    return this._transport.ask("GET", "/v1/access/names", { params: { actor } });
+  }
+
+  /** List the newest keys of the tenant; of all tenants for a key of the installation. */
+  async keys({ tenant = null, limit = 100 } = {}) {
+    return (await this._transport.ask("GET", "/v1/access/keys", { params: { tenant, limit } })).keys;
+  }
+
+  /** Make a key. Its text is in this answer and nowhere else, so a repeated request is refused (409). */
+  createKey(scopes, { name = "", tenant = null, installation = false, expiresAt = "365d", idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", "/v1/access/keys", { json: { scopes, name, tenant, installation, expires_at: expiresAt }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Revoke a key. It ends everywhere within a second, with its sessions and streams. */
+  revokeKey(keyId) {
+    return this._transport.ask("POST", `/v1/access/keys/${segment(keyId)}/revoke`);
+  }
+
+  /** Give a key a new text; the one before stays valid for a while. */
+  rotateKey(keyId, { overlapSeconds = 86400.0 } = {}) {
+    return this._transport.ask("POST", `/v1/access/keys/${segment(keyId)}/rotate`, { json: { overlap_seconds: overlapSeconds }, safe: false });
+  }
+
+  /** List the newest sessions that are not over. */
+  async sessions({ tenant = null, limit = 100 } = {}) {
+    return (await this._transport.ask("GET", "/v1/access/sessions", { params: { tenant, limit } })).sessions;
+  }
+
+  /** End a session everywhere within a second. */
+  revokeSession(sessionId) {
+    return this._transport.ask("POST", `/v1/access/sessions/${segment(sessionId)}/revoke`);
   }
 }
 

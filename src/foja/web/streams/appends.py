@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Header
 
-from foja.errors import IdempotencyConflict
 from foja.ledger.event import Event
 from foja.operations.caller import check_key
 from foja.requests.model.events import REQUEST
@@ -25,15 +23,6 @@ def keyed(caller: Caller, key: str | None, address: str) -> KeyedRequest:
     """Return a request to an address under its key, for an act that is not one event of a given stream."""
     check_key(key)
     return KeyedRequest(caller.app.ledger.only(REQUEST), caller.principal.actor, address, key)
-
-
-def refuse_second(what: str, found: Sequence[str] | None) -> None:
-    """Raise `IdempotencyConflict` if a request made something whose secret was in its only answer."""
-    if found:
-        raise IdempotencyConflict(
-            f"the {what} {found[0]} was made under this Idempotency-Key, and its secret is shown once; "
-            "rotate it if the answer was lost"
-        )
 
 
 def event_answer(event: Event) -> JsonAnswer:

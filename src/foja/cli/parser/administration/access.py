@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from argparse import ArgumentTypeError
 from datetime import UTC, datetime, timedelta
 
+from foja.access.model.key import LIFETIME, parse_duration, parse_end
 from foja.access.model.principal import Scope
-from foja.cli.parser.values import moment, positive
-from foja.cli.parser.verbs import Verbs, add_actor
-
-_DURATION = re.compile(r"(\d{1,6})([smhd])")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-EXPIRES = "365d"
+from foja.cli.parser.acts import ACTS
+from foja.cli.parser.verbs import Verbs, add_actor, add_acts
+from foja.errors import BadPayload
 
 
 def add_access(verbs: Verbs) -> None:
     """Add the verb `access` and its verbs; without a verb the keys are listed."""
-    access = verbs.add(
-        "access.access:listing",
+    inner = add_acts(
+        verbs,
+        "access",
         "make, list, revoke and rotate access keys for HTTP",
         "  foja access create --scopes admin --installation --name ops\n  foja access",
-        name="access",
+        without="access list",
+        acts=ACTS,
     )
-    access.set_defaults(tenant=None, limit=100)
-    inner = Verbs(access)
     _add_create(inner)
-    listing = inner.add(
-        "access.access:listing", "list the keys, newest first", "  foja access list --json", name="list"
-    )
-    sessions = inner.add(
-        "access.access:sessions",
-        "list the people who are logged in",
-        "  foja access sessions\n  foja access revoke SESSION",
-    )
-    for parser in (listing, sessions):
-        parser.add_argument("--tenant", metavar="NAME", help="only of this tenant")
-        parser.add_argument("--limit", type=positive, default=100, help="at most this many (100)")
     revoke = inner.add(
         "access.access:revoke",
         "revoke a key or a session: it ends everywhere within a second",
@@ -76,7 +62,7 @@ def _add_create(inner: Verbs) -> None:
     create.add_argument(
         "--expires",
         type=expiry,
-        default=EXPIRES,
+        default=LIFETIME,
         metavar="WHEN",
         help="a time, a duration such as 12h or 90d, or `never` (365d)",
     )
@@ -93,18 +79,19 @@ def scopes(text: str) -> list[Scope]:
 
 def duration(text: str) -> timedelta:
     """Return a duration such as `90d`, `12h`, `30m` or `45s`."""
-    found = _DURATION.fullmatch(text)
-    if not found:
-        raise ArgumentTypeError(f"{text!r} is not a duration: expected 90d, 12h, 30m or 45s")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    try:
+        return parse_duration(text)
+    except BadPayload as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def expiry(text: str) -> datetime | None:
     """Return when something expires: a time, a duration from now, or None for `never`."""
-    if text == "never":
-        return None
-    if _DURATION.fullmatch(text):
-        return datetime.now(UTC) + duration(text)
-    if (found := moment(text)) <= datetime.now(UTC):
+    now = datetime.now(UTC)
+    try:
+        found = parse_end(text, now)
+    except BadPayload as error:
+        raise ArgumentTypeError(str(error)) from None
+    if found and found <= now:
         raise ArgumentTypeError(f"{text!r} has passed: expected a later time")
     return found

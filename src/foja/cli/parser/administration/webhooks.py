@@ -5,24 +5,20 @@ from __future__ import annotations
 from argparse import ArgumentParser, BooleanOptionalAction
 from uuid import UUID
 
+from foja.cli.parser.acts import ACTS
 from foja.cli.parser.values import hours, kinds, moment, natural, positive, web_address
-from foja.cli.parser.verbs import Verbs, add_actor
+from foja.cli.parser.verbs import Verbs, add_actor, add_acts
 
 
 def add_webhooks(verbs: Verbs) -> None:
     """Add the verb `webhooks` and its verbs; without a verb the webhooks are listed."""
-    webhooks = verbs.add(
-        "webhooks.webhooks:listing",
+    inner = add_acts(
+        verbs,
+        "webhooks",
         "tell other servers of events, signed (Standard Webhooks)",
         "  foja webhooks create https://example.org/hook --kind 'document.*'\n  foja webhooks",
-        name="webhooks",
-    )
-    inner = Verbs(webhooks)
-    inner.add(
-        "webhooks.webhooks:listing",
-        "list the webhooks of the tenant",
-        "  foja webhooks list --json",
-        name="list",
+        without="webhooks list",
+        acts=ACTS,
     )
     _add_create(inner)
     _add_change(inner)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from fastapi import Request, Response
 
-from foja.access.model.key import LIFETIME, ApiKey
+from foja.access.model.key import LIFETIME, ApiKey, parse_end
 from foja.access.model.principal import Scope
 from foja.errors import Refused
 from foja.observe.acts import Act, read_acts
@@ -78,7 +78,7 @@ async def create(caller: Administrator, page: Requested, request: Request) -> Re
         scopes,
         name=field(form, "name"),
         installation=whole,
-        expires_at=datetime.now(UTC) + LIFETIME,
+        expires_at=parse_end(LIFETIME, datetime.now(UTC)),
         actor=principal.actor,
     )
     return await _page(caller, page, made)
@@ -89,7 +89,7 @@ async def revoke(caller: Administrator, request: Request, key_id: str) -> Respon
     """Revoke a key; its sessions end with it."""
     await read_form(request)
     actor = caller.principal.actor
-    await caller.ctx.app.access.keys.revoke(key_id, tenant=_tenant(caller), actor=actor)
+    await caller.ctx.app.access.keys.of(_tenant(caller)).revoke(key_id, actor=actor)
     return see_other("/access")
 
 
@@ -98,7 +98,7 @@ async def end_session(caller: Administrator, request: Request, session_id: UUID)
     """End a session."""
     await read_form(request)
     actor = caller.principal.actor
-    await caller.ctx.app.access.sessions.revoke(session_id, tenant=_tenant(caller), actor=actor)
+    await caller.ctx.app.access.sessions.of(_tenant(caller)).revoke(session_id, actor=actor)
     return see_other("/access")
 
 
