@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
+from enum import StrEnum
 from itertools import groupby
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -195,6 +196,8 @@ def _type(hint: Any) -> str:
         return " | ".join(map(_type, inner))
     if origin is Literal:
         return " | ".join(f'"{each}"' for each in inner)
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return " | ".join(f'"{each}"' for each in hint)
     if origin is not None:
-        return "Payload" if len(inner) == 2 else f"Array<{_type(inner[0])}>"
+        return "Payload" if issubclass(origin, Mapping) else f"Array<{_type(inner[0])}>"
     return NAMES.get(hint) or ("any" if hint is Any else hint.__name__)

@@ -225,6 +225,7 @@ class App(TenantApp):
         self.jobs = Jobs(self.database, self.operator, self._notifier, tenant, own_tenant)
         self._open.push_async_callback(self.jobs.close)
         self.access = access.assemble(self.settings, self._notifier, installation.id, self._open)
+        self.names = self.access.names
         await self._start_domains(installation)
 
     async def _connect(self) -> Installation:
@@ -353,6 +354,7 @@ class App(TenantApp):
             self.bundles.of(name),
         )
         other.stamper, other.signer, other.registry = self.stamper, self.signer, self.registry
+        other.names = self.names
         self._services.give(other, name)
         return other
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from foja.operations import conversations, jobs, streams
+from foja.operations import conversations, documents, jobs, streams
 from foja.operations.operation import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
     *conversations.OPERATIONS,
     *streams.OPERATIONS,
+    *documents.OPERATIONS,
     *jobs.OPERATIONS,
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from foja.access.model.principal import Principal
+from foja.access.model.principal import Principal, Scope
 from foja.errors import BadPayload
 from foja.requests.model.events import REQUEST
 from foja.requests.service import KeyedRequest
@@ -25,6 +26,12 @@ class Caller:
     def author(self, named: str | None) -> str:
         """Return the actor to record, where the request names one or none."""
         return self.principal.author(named)
+
+    async def names(self, actors: Iterable[str | None]) -> dict[str, str]:
+        """Return the names of these actors that have one, as this caller may read them."""
+        principal = self.principal
+        tenant = None if principal.installation and principal.may(Scope.ADMIN) else principal.tenant
+        return await self.app.names.find(actors, tenant=tenant)
 
     def request(self) -> KeyedRequest:
         """Return this request, for an act that is not one event of a given stream."""

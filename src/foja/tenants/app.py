@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
+from foja.access.names import Names
 from foja.conversations.service import Conversations
 from foja.core.note import Signer
 from foja.core.registry import Domain
@@ -38,6 +39,7 @@ class TenantApp:
     stamper: Stamper
     signer: Signer
     registry: Registry
+    names: Names
 
     def streams(self, domain: Domain) -> Streams:
         """Return the streams of a domain of yours: open, append, follow, prove, protect."""

@@ -22,7 +22,7 @@ from foja.web.anchors import routes as anchors
 from foja.web.binding import OperationRoute
 from foja.web.context import WebContext
 from foja.web.conversations import routes as conversations
-from foja.web.documents import additions, evidence, lifecycle
+from foja.web.documents import additions, evidence
 from foja.web.documents import routes as documents
 from foja.web.endpoints.optional import optional_routes
 from foja.web.galleries import routes as galleries
@@ -43,7 +43,7 @@ from foja.web.verify import routes as verify
 from foja.web.webhooks import routes as webhooks
 
 API = (
-    *(documents, additions, lifecycle, evidence),
+    *(documents, additions, evidence),
     *(conversations, streams),
     *(variants, galleries, verify, uploads),
     *(anchors, log, log_files, maintenance, webhooks, access),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, cached_property, reduce
 from operator import or_
@@ -56,7 +57,7 @@ class OperationRoute(Route):
         if self.body:
             body = await parse_body(request, self.body)
             given |= vars(body)
-            asked = body.model_dump(mode="json") if self.operation.made else None
+            asked = json.loads(bytes(JsonAnswer(vars(body)).body)) if self.operation.made else None
         caller = Caller(app, principal, _key(request), request.url.path)
         return self._shown(await call(self.operation, caller, given, asked), request)
 
@@ -116,8 +117,8 @@ def accepted(hint: Any) -> Any:
     if hint is UUID:
         return Annotated[UUID, Strict(False)]
     if is_dataclass(hint) and isinstance(hint, type):
-        return Annotated[_object(hint), AfterValidator(lambda found: hint(**vars(found)))]
-    if get_origin(hint) is list:
+        return Annotated[object_model(hint), AfterValidator(lambda found: hint(**vars(found)))]
+    if get_origin(hint) in (list, Sequence):
         return list[accepted(get_args(hint)[0])]  # type: ignore[misc]
     if get_origin(hint) is Annotated:
         inner, *said = get_args(hint)
@@ -128,7 +129,7 @@ def accepted(hint: Any) -> Any:
 
 
 @cache
-def _object(kind: type) -> type[BaseModel]:
+def object_model(kind: type) -> type[BaseModel]:
     """Return the model of an object in a body, which becomes this dataclass."""
     hints = get_type_hints(kind, include_extras=True)
     found: Any = {

@@ -12,6 +12,7 @@ from fastapi import Depends
 
 from foja.access.model.grant import Grant
 from foja.access.model.principal import Principal, Scope
+from foja.operations import caller as operations
 from foja.tenants.app import TenantApp
 from foja.web.access.authentication import grant_of
 from foja.web.bodies import RequestBody
@@ -35,6 +36,11 @@ class Caller:
         """The app as the principal's tenant uses it."""
         return self.ctx.app.tenant(self.principal.tenant)
 
+    @property
+    def acting(self) -> operations.Caller:
+        """The caller as operations take it."""
+        return operations.Caller(self.app, self.principal)
+
     def author(self, named: str | None) -> str:
         """Return the actor to record, where the request names one or none."""
         return self.principal.author(named)
@@ -46,9 +52,7 @@ class Caller:
 
     async def names(self, actors: Iterable[str | None]) -> dict[str, str]:
         """Return the names of these actors that have one, as this caller may read them."""
-        principal = self.principal
-        tenant = None if principal.installation and principal.may(Scope.ADMIN) else principal.tenant
-        return await self.ctx.app.access.names.find(actors, tenant=tenant)
+        return await self.acting.names(actors)
 
     def lasting(self) -> AbstractContextManager[asyncio.Event]:
         """Yield an event that is set when the caller's key, token or session ends. For what lasts."""

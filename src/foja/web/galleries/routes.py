@@ -8,13 +8,13 @@ from uuid import UUID
 
 from fastapi import Query, Request, Response
 
+from foja.answers.documents import AddedDocument
 from foja.images.model.gallery import Image
 from foja.operations.caller import check_key
 from foja.web.bodies import JSON, body_of, describe_body, parse_body
 from foja.web.caller import Reader, Writer
 from foja.web.galleries.bodies import DescriptionBody, ExternalImage, MoveBody
 from foja.web.galleries.images import FIELDS, describe_gallery, describe_image, received_image
-from foja.web.reference.answers.documents import AddedDocument
 from foja.web.reference.answers.events import EventAnswer
 from foja.web.reference.answers.galleries import GalleryAnswer, ImageAnswer, ProductPage
 from foja.web.reference.openapi import again, describe_upload

@@ -1,4 +1,4 @@
-"""Requests under an Idempotency-Key, and events as answers."""
+"""Requests under an Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Annotated
 from fastapi import Header
 
 from foja.errors import IdempotencyConflict
-from foja.ledger.event import Event
 from foja.operations.caller import check_key
 from foja.requests.model.events import REQUEST
 from foja.requests.service import KeyedRequest
 from foja.web.caller import Caller
-from foja.web.transfer.encoder import JsonAnswer
 
 Key = Annotated[
     str | None,
@@ -34,13 +32,3 @@ def refuse_second(what: str, found: Sequence[str] | None) -> None:
             f"the {what} {found[0]} was made under this Idempotency-Key, and its secret is shown once; "
             "rotate it if the answer was lost"
         )
-
-
-def event_answer(event: Event) -> JsonAnswer:
-    """Return an event as the answer to the request that appended it."""
-    return JsonAnswer(event.envelope(), status_of(event))
-
-
-def status_of(event: Event) -> int:
-    """Return 201 for a new event, 200 for a replayed one."""
-    return 200 if event.replayed else 201

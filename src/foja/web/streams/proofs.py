@@ -11,7 +11,7 @@ from pydantic import Field
 from foja.documents.document import Document
 from foja.ledger.event import MAX_SEQ
 from foja.ledger.excerpts import EventProof
-from foja.ledger.stream import Stream
+from foja.operations.requests import added
 from foja.web.bodies import RequestBody
 from foja.web.caller import Caller
 from foja.web.streams.appends import keyed
@@ -20,21 +20,10 @@ from foja.web.transfer.encoder import JsonAnswer
 Seq = Annotated[int, Path(ge=0, lt=MAX_SEQ, description="the number of an event")]
 
 
-class ErasureRequest(RequestBody):
-    """The reason for erasing a body."""
-
-    reason: str
-
-
 class ProtectionRequest(RequestBody):
     """The evidence that is requested."""
 
     required_evidence: list[str] = Field(default_factory=lambda: ["tsa"], examples=[["tsa"]])
-
-
-async def proof_of(stream: Stream | Document, seq: int, key: str) -> dict[str, Any]:
-    """Return an event and its proof as `foja log prove --json` prints them; `key` is that of the log."""
-    return describe_proof(await stream.prove(seq), key)
 
 
 def describe_proof(proven: EventProof, key: str) -> dict[str, Any]:
@@ -59,19 +48,7 @@ async def protect_once(
     """Answer with the document that `protect` makes of a stream, or with that of the same key before."""
     request, asked = keyed(caller, key, address), dict(body)
     if found := await request.found(asked):
-        return JsonAnswer(protected(await caller.app.documents.open(found[0])), 200)
+        return JsonAnswer(added(await caller.app.documents.open(found[0])), 200)
     document = await protect(body.required_evidence, actor=caller.principal.actor)
     first = await request.note(asked, str(document.id))
-    return JsonAnswer(protected(document), 200 if first else 201)
-
-
-def protected(document: Document) -> dict[str, Any]:
-    """Return the document that a stream became."""
-    return {
-        "id": str(document.id),
-        "sha256": document.sha256,
-        "name": document.name,
-        "size": document.size,
-        "custody": document.custody,
-        "new": document.new,
-    }
+    return JsonAnswer(added(document), 200 if first else 201)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from foja.answers.documents import AddedDocument
 from foja.web.reference.answers.answer import Answer, Problem
-from foja.web.reference.answers.documents import AddedDocument
 from foja.web.reference.answers.galleries import ImageAnswer
 
 
