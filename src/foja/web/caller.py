@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends
 
@@ -15,7 +15,6 @@ from foja.access.model.principal import Principal, Scope
 from foja.operations import caller as operations
 from foja.tenants.app import TenantApp
 from foja.web.access.authentication import grant_of
-from foja.web.bodies import RequestBody
 from foja.web.context import Context, WebContext
 
 
@@ -44,11 +43,6 @@ class Caller:
     def author(self, named: str | None) -> str:
         """Return the actor to record, where the request names one or none."""
         return self.principal.author(named)
-
-    def signed(self, body: RequestBody) -> dict[str, Any]:
-        """Return the fields of a body with the actor to record."""
-        fields = vars(body)  # `dict(body)` filters them, which takes several times as long
-        return {**fields, "actor": self.author(fields.get("actor"))}
 
     async def names(self, actors: Iterable[str | None]) -> dict[str, str]:
         """Return the names of these actors that have one, as this caller may read them."""
