@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from enum import StrEnum
 from itertools import groupby
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -202,8 +203,10 @@ def _type(hint: Any) -> str:
         return " | ".join(dict.fromkeys(map(_type, inner)))
     if origin is Literal:
         return " | ".join(f'"{each}"' for each in inner)
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return " | ".join(f'"{each}"' for each in hint)
     if origin is not None:
-        if len(inner) == 2:
+        if issubclass(origin, Mapping):
             return "Payload" if inner[1] is Any else f"{{ [name: string]: {_type(inner[1])} }}"
         return f"Array<{_type(inner[0])}>"
     return NAMES.get(hint) or ("any" if hint is Any else hint.__name__)

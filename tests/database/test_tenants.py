@@ -65,6 +65,7 @@ READS: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "documents.list": lambda s: s.ana.documents.list(),
     "documents.known": lambda s: s.ana.documents.known([s.document]),
     "documents.open": lambda s: s.ana.documents.open(s.document),
+    "documents.find": lambda s: s.ana.documents.find(s.document),
     "documents.view": lambda s: s.ana.documents.view(s.document),
     "documents.explain": lambda s: s.ana.documents.explain(s.document),
     "documents.events": lambda s: s.ana.documents.events(s.document),
@@ -210,6 +211,7 @@ SURFACE = {
 }
 # They name nothing that can be of another tenant: they open a handle, add something new, or list one's own.
 WITHOUT_AN_ID = {
+    "conversation.check_domain",  # of another tenant's stream it says what it says of a new one
     "conversation.emit",  # to the followers of one's own tenant; tried below
     "conversations.open",
     "documents.add",

@@ -196,7 +196,7 @@ async def test_every_answer_can_be_read_and_is_not_cached_for_others(
         async def broken(**_: object) -> None:
             raise RuntimeError("as a defect would")
 
-        monkeypatch.setattr("foja.jobs.admin.Jobs.list", lambda *_, **more: broken(**more))
+        monkeypatch.setattr("foja.documents.lists.DocumentLists.list", lambda *_, **more: broken(**more))
         calls: list[tuple[int, str, str, dict[str, Any]]] = [
             (201, "POST", f"/v1/conversations/{talk}/events", {"headers": key, "json": event}),
             (201, "POST", "/v1/uploads", {"headers": key | tus}),
@@ -214,7 +214,7 @@ async def test_every_answer_can_be_read_and_is_not_cached_for_others(
             (405, "PUT", "/v1/documents", {"headers": key}),
             (412, "POST", "/v1/uploads", {"headers": key | tus | {"Tus-Resumable": "0.2"}}),
             (422, "GET", "/v1/documents?limit=x", {"headers": key}),
-            (500, "GET", "/v1/jobs", {"headers": key}),
+            (500, "GET", "/v1/documents", {"headers": key}),
         ]
         for origin in (NAMED, "https://two.example", None):
             for status, method, path, more in calls:

@@ -146,6 +146,9 @@ async def test_bytes_paths_streams_and_digests(app: App, tmp_path: Path) -> None
     assert elsewhere.custody == "hash_only"
     with pytest.raises(errors.BadPayload, match="64 hexadecimal"):
         await app.documents.add_digest("C" * 64)
+    for size in (-1, 2**53):
+        with pytest.raises(errors.BadPayload, match="not a valid size"):
+            await app.documents.add_digest("c" * 64, size=size)
 
 
 async def test_an_equal_request_returns_the_first(app: App) -> None:

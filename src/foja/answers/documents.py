@@ -1,10 +1,25 @@
-"""What is answered about documents."""
+"""What is given and answered about documents."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
+
+from foja.answers.problem import Problem
+from foja.documents.lists import DocumentRow
+from foja.pages import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A document by its SHA-256 digest; its bytes stay with you."""
+
+    sha256: str
+    name: str | None = None
+    size: int | None = None
+    media_type: str | None = None
+    predecessor: Annotated[str | None, "the id of the version before it"] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,5 +30,52 @@ class AddedDocument:
     sha256: Annotated[str | None, "null if it was erased"]
     name: str | None
     size: int | None
-    custody: str | None
+    custody: Literal["stored", "hash_only"] | None
     new: Annotated[bool, "false: it was added before"]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage(Rows[DocumentRow]):
+    """Documents, newest first."""
+
+    documents: list[DocumentRow]
+    next: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchedDocument:
+    """The result for one digest of a batch: its document, or why there is none."""
+
+    document: AddedDocument | None
+    problem: Problem | None
+
+
+@dataclass(frozen=True, slots=True)
+class AddedBatch:
+    """The result for each digest of a batch, in its order."""
+
+    added: Annotated[int, "how many documents are new"]
+    results: list[BatchedDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTrust(Rows[str]):
+    """Trust roots, as `/v1/verify` and `foja.verify` take them. Give them to readers by another way."""
+
+    trust: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ProofFile:
+    """A proof in its tool's own format."""
+
+    name: Annotated[str, "such as `1.tst`"]
+    content: Annotated[str, "Base64"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProofList:
+    """The proofs of a document's current digest."""
+
+    witness_hash: str | None
+    proofs: list[ProofFile]

@@ -11,7 +11,7 @@ from foja.access.model.view import KeyList, NewKey, Revoked, RotatedKey, Session
 from foja.anchors.model.view import BatchPage, BatchView, CostList, NetworkList
 from foja.answers.access import Me, NameList
 from foja.answers.anchors import Enabled, Flushed
-from foja.answers.documents import AddedDocument
+from foja.answers.documents import AddedBatch, AddedDocument, Digest, DocumentPage, DocumentTrust, ProofList
 from foja.answers.images import ImageList, ImageView, ProductPage, RenderedCount
 from foja.answers.log import AnchoredList, LogHead, TrustRoots
 from foja.answers.maintenance import CleanupReport, DeletedObjects, RestoredObject, Retried
@@ -35,6 +35,7 @@ from foja.answers.streams import (
 )
 from foja.client.transport import Transport, new_key
 from foja.conversations.model.approvals import Approval
+from foja.documents.model.view import Erasure, ShownDocument
 from foja.images.model.rendering import RenderState
 from foja.jobs.model.view import ChangedJobs, EnqueuedJob, JobPage, JobView, PausedType
 from foja.ledger.event import Event, Transient
@@ -469,6 +470,225 @@ class StreamActs:
             body={"required_evidence": required_evidence},
             key=idempotency_key or new_key(),
             answer=AddedDocument,
+        )
+
+
+class DocumentsActs:
+    """What callers can do about documents."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def list(
+        self,
+        *,
+        state: Literal["none", "protected", "reinforced", "final", "given_up"] | None = None,
+        before: UUID | None = None,
+        limit: int = 100,
+    ) -> DocumentPage:
+        """List documents, newest first; `next` says where older ones begin."""
+        return await self._transport.act(
+            "GET",
+            "/v1/documents",
+            query={"state": state, "before": before, "limit": limit},
+            answer=DocumentPage,
+        )
+
+    async def add_many(
+        self,
+        documents: Sequence[Digest],
+        *,
+        required_evidence: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
+    ) -> AddedBatch:
+        """Add many documents by their digests, each by itself; see the result of each."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/batch",
+            body={"documents": documents, "required_evidence": required_evidence},
+            key=idempotency_key or new_key(),
+            answer=AddedBatch,
+        )
+
+
+class DocumentActs:
+    """What callers can do with one document; `names` are those in its address."""
+
+    def __init__(self, transport: Transport, names: Mapping[str, object]) -> None:
+        self._transport = transport
+        self._names = names
+
+    async def view(
+        self,
+    ) -> ShownDocument:
+        """Return a document as its events show it: its state, its evidence, and what happens next."""
+        return await self._transport.act(
+            "GET",
+            "/v1/documents/{document_id}",
+            path={**self._names},
+            answer=ShownDocument,
+        )
+
+    async def protect(
+        self,
+        required_evidence: str | Sequence[str] = ("tsa",),
+        *,
+        stage: str | None = None,
+        witness_hash: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Request evidence of the document as it is now. An equal request returns the first one."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/protect",
+            path={**self._names},
+            body={"required_evidence": required_evidence, "stage": stage, "witness_hash": witness_hash},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def record(
+        self,
+        kind: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Append an event of the document's lifecycle, such as `document.witness.ready`."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/events",
+            path={**self._names},
+            body={"kind": kind, "payload": payload},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def sign(
+        self,
+        signature: str | None = None,
+        *,
+        witness_hash: str | None = None,
+        format: Literal["cms", "jws", "raw", "unchecked"] | None = None,
+        key: str | None = None,
+        certificate: str | None = None,
+        signer: str | None = None,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Check a signature over the document as it is now, and record it; the same one is recorded once."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/signatures",
+            path={**self._names},
+            body={
+                "signature": signature,
+                "witness_hash": witness_hash,
+                "format": format,
+                "key": key,
+                "certificate": certificate,
+                "signer": signer,
+                "reason": reason,
+            },
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def revoke(
+        self,
+        *,
+        reason: str,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Revoke the document. Its proofs stay valid; no further evidence is requested."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/revoke",
+            path={**self._names},
+            body={"reason": reason},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def archive(
+        self,
+        *,
+        reason: str,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Archive the document. No further evidence is requested, and only workers may append events."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/archive",
+            path={**self._names},
+            body={"reason": reason},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def retry(
+        self,
+        evidence: Literal["tsa", "polygon", "bitcoin", "rekor", "artifact"] = "tsa",
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Grant new attempts for an evidence that was given up."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/retry",
+            path={**self._names},
+            body={"evidence": evidence, "reason": reason},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def erase(
+        self,
+        *,
+        reason: str,
+    ) -> Erasure:
+        """Erase name, digest and predecessor from `document.added`; return what stays, and why."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/erase",
+            path={**self._names},
+            body={"reason": reason},
+            answer=Erasure,
+        )
+
+    async def prove(
+        self,
+        seq: int,
+    ) -> ProvenEvent:
+        """Return the proof that an event is in the log; 409 while no checkpoint covers it."""
+        return await self._transport.act(
+            "GET",
+            "/v1/documents/{document_id}/events/{seq}/proof",
+            path={**self._names, "seq": seq},
+            answer=ProvenEvent,
+        )
+
+    async def trust(
+        self,
+    ) -> DocumentTrust:
+        """Return what this installation trusts about the document, as `/v1/verify` takes it."""
+        return await self._transport.act(
+            "GET",
+            "/v1/documents/{document_id}/trust",
+            path={**self._names},
+            answer=DocumentTrust,
+        )
+
+    async def proofs(
+        self,
+    ) -> ProofList:
+        """Return each proof of the current digest as a file in its tool's own format."""
+        return await self._transport.act(
+            "GET",
+            "/v1/documents/{document_id}/proofs",
+            path={**self._names},
+            answer=ProofList,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from foja.answers.documents import AddedDocument
-from foja.client.encoding import event_from
+from foja.client.acts import DocumentActs, DocumentsActs
+from foja.client.encoding import decode
 from foja.client.streams import History
 from foja.client.transport import Content, Request, Transport
 from foja.core.fields import many
@@ -39,24 +40,15 @@ class DocumentView:
     raw: Mapping[str, Any]
 
 
-class Document(History):
+class Document(History, DocumentActs):
     """A document of the server."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        document_id: UUID,
-        *,
-        new: bool = False,
-        fields: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(transport, document_id, f"/v1/documents/{document_id}")
-        given = fields or {}
-        self.new = new
-        self.sha256: str | None = given.get("sha256")
-        self.name: str | None = given.get("name")
-        self.size: int | None = given.get("size")
-        self.custody: str | None = given.get("custody")
+    def __init__(self, transport: Transport, document_id: UUID, added: AddedDocument | None = None) -> None:
+        History.__init__(self, transport, document_id, f"/v1/documents/{document_id}")
+        DocumentActs.__init__(self, transport, {"document_id": document_id})
+        given = added or AddedDocument(document_id, None, None, None, None, new=False)
+        self.new, self.sha256, self.name = given.new, given.sha256, given.name
+        self.size, self.custody = given.size, given.custody
 
     async def protect(
         self,
@@ -64,36 +56,13 @@ class Document(History):
         *,
         stage: str | None = None,
         witness_hash: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Event:
         """Request evidence of the document as it is now. An equal request returns the first one."""
-        body = {
-            "required_evidence": many(required_evidence),
-            "stage": stage,
-            "witness_hash": witness_hash,
-        }
-        return event_from(await self._transport.ask("POST", f"{self._path}/protect", json=body))
+        more = {"stage": stage, "witness_hash": witness_hash, "idempotency_key": idempotency_key}
+        return await super().protect(many(required_evidence), **more)
 
-    async def record(
-        self, kind: str, payload: Mapping[str, Any] | None = None, *, idempotency_key: str | None = None
-    ) -> Event:
-        """Append an event of the document's lifecycle."""
-        body = {"kind": kind, "payload": dict(payload or {})}
-        document, new = await self._transport.append(f"{self._path}/events", body, idempotency_key)
-        return event_from(document, replayed=not new)
-
-    async def revoke(self, *, reason: str) -> Event:
-        """Revoke the document. Its proofs stay valid; no further evidence is requested."""
-        return await self._because("revoke", {"reason": reason})
-
-    async def archive(self, *, reason: str) -> Event:
-        """Archive the document."""
-        return await self._because("archive", {"reason": reason})
-
-    async def retry(self, evidence: str = "tsa", *, reason: str | None = None) -> Event:
-        """Grant new attempts for an evidence that was given up."""
-        return await self._because("retry", {"evidence": evidence, "reason": reason})
-
-    async def view(self) -> DocumentView:
+    async def view(self) -> DocumentView:  # type: ignore[override]
         """Return the document as it stands."""
         found = await self._transport.ask("GET", self._path)
         names = [name for name in DocumentView.__slots__ if name not in ("id", "raw")]
@@ -108,20 +77,13 @@ class Document(History):
         params = {"with_document": str(with_document).lower()}
         return (await self._transport.send(Request("GET", f"{self._path}/bundle", params=params))).content
 
-    async def trust(self) -> list[str]:
+    async def trust(self) -> list[str]:  # type: ignore[override]
         """Return what the server trusts about it. Give it to readers by another way than the bundle."""
-        return list((await self._transport.ask("GET", f"{self._path}/trust"))["trust"])
-
-    async def _because(self, verb: str, body: Mapping[str, Any]) -> Event:
-        found = await self._transport.ask("POST", f"{self._path}/{verb}", json=body, safe=False)
-        return event_from(found)
+        return list(await super().trust())
 
 
-class Documents:
+class Documents(DocumentsActs):
     """Every document of the tenant."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     async def add(
         self,
@@ -175,13 +137,13 @@ class Documents:
 
     def of(self, added: AddedDocument) -> Document:
         """Return the document of an answer."""
-        return Document(self._transport, added.id, new=added.new, fields=asdict(added))
+        return Document(self._transport, added.id, added)
 
     def added(self, fields: Mapping[str, Any]) -> Document:
         """Return the document of an answer."""
-        return Document(self._transport, UUID(fields["id"]), new=fields["new"], fields=fields)
+        return self.of(decode(AddedDocument, fields))
 
-    async def list(
+    async def list(  # type: ignore[override]
         self, *, state: str | None = None, before: UUID | None = None, limit: int = 100
     ) -> Sequence[Mapping[str, Any]]:
         """Return documents, newest first, as the list of the server has them."""

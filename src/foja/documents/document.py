@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, Unpack
 from uuid import UUID
 
 from foja.blobs.objects import Objects
@@ -15,7 +15,7 @@ from foja.core.event import event_id_for
 from foja.documents.model.events import REQUIRABLE, Evidence, Stage
 from foja.documents.model.history import read
 from foja.documents.model.signatures import SignatureFields
-from foja.documents.model.view import DocumentView
+from foja.documents.model.view import DocumentView, Erasure
 from foja.errors import BadPayload, CannotProduce, IdempotencyConflict
 from foja.ledger.event import Event, StreamItem
 from foja.ledger.excerpts import EventProof, prove_event
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from foja.documents.service import Documents
 
 Data = bytes | Path | str | BinaryIO
+EvidenceName: TypeAlias = Literal["tsa", "polygon", "bitcoin", "rekor", "artifact"]
+MAX_SIZE = 2**53
 RETRY = "protection.retry.requested"
 
 
@@ -39,7 +41,7 @@ class Document:
     sha256: str | None
     name: str | None
     size: int | None
-    custody: str | None
+    custody: Literal["stored", "hash_only"] | None
     new: bool  # False: it was added before
     _documents: Documents = field(repr=False, compare=False)
     _ledger: Ledger = field(repr=False, compare=False)
@@ -104,7 +106,7 @@ class Document:
 
     async def retry(
         self,
-        evidence: str = Evidence.TSA,
+        evidence: EvidenceName = "tsa",
         *,
         reason: str | None = None,
         actor: str | None = None,
@@ -146,13 +148,6 @@ class Document:
     async def prove(self, seq: int) -> EventProof:
         """Return the proof that an event is in the log; raise `NotCovered` while no checkpoint covers it."""
         return await prove_event(self._ledger, self.id, seq)
-
-
-@dataclass(frozen=True, slots=True)
-class Erasure:
-    """What an erasure of `document.added` did not remove; each sentence says what and why."""
-
-    stays: tuple[str, ...]
 
 
 def describe_rest(events: Sequence[Event]) -> Erasure:
@@ -238,3 +233,10 @@ def check_stage(stage: str) -> str:
     if stage not in set(Stage):
         raise BadPayload(f"unknown stage {stage!r}: expected one of {', '.join(Stage)}")
     return str(stage)
+
+
+def check_size(size: int | None) -> int | None:
+    """Return the size of bytes that are elsewhere, or raise `BadPayload`."""
+    if size is not None and not 0 <= size < MAX_SIZE:
+        raise BadPayload(f"not a valid size: {size}; expected the number of bytes, or leave it out")
+    return size

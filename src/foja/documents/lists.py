@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 from uuid import UUID
 
 from foja.core.fields import many
@@ -31,12 +31,12 @@ class DocumentRow:
     id: UUID
     name: str | None
     state: str
-    pipeline: str | None
+    pipeline: Annotated[str | None, "what it waits for"]
     lifecycle: str
     witness_hash: str | None
     began_at: datetime
-    given_up: bool  # evidence has failed, and no attempt at it follows
-    note: str | None  # a remark that every report must show
+    given_up: Annotated[bool, "evidence has failed, and no attempt at it follows"]
+    note: Annotated[str | None, "a remark that every report must show"]
 
 
 class DocumentState(NamedTuple):

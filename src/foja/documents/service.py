@@ -16,7 +16,7 @@ from foja.documents.document import (
     RETRY,
     Data,
     Document,
-    Erasure,
+    check_size,
     check_stage,
     describe_rest,
     find_request,
@@ -29,7 +29,7 @@ from foja.documents.model.events import DOCUMENT, Evidence, Stage
 from foja.documents.model.history import read
 from foja.documents.model.rules import Policy, is_stalled
 from foja.documents.model.signatures import SIGNED, SignatureFields, check_recordable, key_of, payload_of
-from foja.documents.model.view import DocumentView, view
+from foja.documents.model.view import DocumentView, Erasure, view
 from foja.errors import BadPayload, IdempotencyConflict, NotCanonical, OutOfTurn
 from foja.ledger.event import Event, parse_id
 from foja.ledger.ledger import Ledger
@@ -94,7 +94,7 @@ class Documents(DocumentHistories):
         actor: str | None = None,
     ) -> Document:
         """Add a document by its digest, without storing its bytes."""
-        content = {"sha256": check_digest(sha256), "custody": "hash_only", "size": size}
+        content = {"sha256": check_digest(sha256), "custody": "hash_only", "size": check_size(size)}
         return await self._add(content, name, media_type, predecessor, actor)
 
     async def add_transcript(
@@ -114,6 +114,10 @@ class Documents(DocumentHistories):
         document = parse_id(document_id, "document")
         events, _ = await self._history(document)
         return self._handle(document, read(events).added or {}, new=False)
+
+    async def find(self, document_id: UUID | str) -> Document:
+        """Return the document with this id, or raise `UnknownEntity`. Its events are not read: no fields."""
+        return self._handle(await self._known(document_id), {}, new=False)
 
     async def protect(
         self,

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from foja.operations import access, anchors, conversations, images, jobs, log, maintenance, streams, webhooks
+from foja.operations import (
+    access,
+    anchors,
+    conversations,
+    documents,
+    images,
+    jobs,
+    log,
+    maintenance,
+    streams,
+    webhooks,
+)
 from foja.operations.operation import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
     *conversations.OPERATIONS,
     *streams.OPERATIONS,
+    *documents.OPERATIONS,
     *images.OPERATIONS,
     *jobs.OPERATIONS,
     *anchors.OPERATIONS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from foja.access.model.principal import Principal
@@ -33,6 +34,10 @@ class Caller:
     def author(self, named: str | None) -> str:
         """Return the actor to record, where the request names one or none."""
         return self.principal.author(named)
+
+    async def names(self, actors: Iterable[str | None]) -> dict[str, str]:
+        """Return the names of these actors that have one, as this caller may read them."""
+        return await self.app.access.names.shown_to(self.principal, actors)
 
     def request(self) -> KeyedRequest:
         """Return this request, for an act that is not one event of a given stream."""

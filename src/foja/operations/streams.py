@@ -48,7 +48,7 @@ Payload = Mapping[str, Any]
 Evidence = Annotated[str | Sequence[str], Field(examples=[["tsa"]])]
 
 
-Named = TypeVar("Named", bound=ProtectableConversation[Document] | OwnStream, covariant=True)
+Named = TypeVar("Named", bound=ProtectableConversation[Document] | OwnStream | Document, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ class Opened(Generic[Named]):
 
 
 AnyStream: TypeAlias = Opened[ProtectableConversation[Document] | OwnStream]
+Provable: TypeAlias = Opened[ProtectableConversation[Document] | OwnStream | Document]
 
 
 async def append(
@@ -152,7 +153,7 @@ async def state_own(opened: AnyStream) -> DomainStreamState:
     return DomainStreamState(found.id, found.next_seq, found.sealed, found.gaps, opened.stream.domain.name)
 
 
-async def prove(opened: AnyStream, seq: Seq) -> ProvenEvent:
+async def prove(opened: Provable, seq: Seq) -> ProvenEvent:
     """Return the proof that an event is in the log; 409 while no checkpoint covers it."""
     return proven(await opened.stream.prove(seq), opened.caller.app.trust[0])
 

@@ -20,7 +20,7 @@ from foja.web.access.front import LOCAL_NAMES, host_name
 from foja.web.binding import OperationRoute
 from foja.web.context import WebContext
 from foja.web.conversations import routes as conversations
-from foja.web.documents import additions, evidence, lifecycle
+from foja.web.documents import additions, evidence
 from foja.web.documents import routes as documents
 from foja.web.endpoints.optional import optional_routes
 from foja.web.galleries import routes as galleries
@@ -39,7 +39,7 @@ from foja.web.uploads import routes as uploads
 from foja.web.verify import routes as verify
 
 API = (
-    *(documents, additions, lifecycle, evidence),
+    *(documents, additions, evidence),
     *(conversations, streams),
     *(variants, galleries, verify, uploads),
     *(log, log_files),

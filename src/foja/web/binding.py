@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property, reduce
@@ -67,7 +68,7 @@ class OperationRoute(Route):
         if self.body:
             body = await parse_body(request, self.body)
             given |= vars(body)
-            asked = body.model_dump(mode="json") if self.operation.made else None
+            asked = json.loads(bytes(JsonAnswer(vars(body)).body)) if self.operation.made else None
         caller = Caller(app, principal, _key(request), request.url.path, grant.credential)
         return self._shown(await call(self.operation, caller, given, asked), request)
 
@@ -132,8 +133,8 @@ def accepted(hint: Any) -> Any:
     if hint is datetime:
         return Annotated[datetime, BeforeValidator(_moment)]
     if is_dataclass(hint) and isinstance(hint, type):
-        return Annotated[_object(hint), AfterValidator(lambda found: hint(**vars(found)))]
-    if get_origin(hint) is list:
+        return Annotated[object_model(hint), AfterValidator(lambda found: hint(**vars(found)))]
+    if get_origin(hint) in (list, Sequence):
         return list[accepted(get_args(hint)[0])]  # type: ignore[misc]
     if get_origin(hint) is Annotated:
         inner, *said = get_args(hint)
@@ -157,7 +158,7 @@ def _moment(text: Any) -> datetime:
 
 
 @cache
-def _object(kind: type) -> type[BaseModel]:
+def object_model(kind: type) -> type[BaseModel]:
     """Return the model of an object in a body, which becomes this dataclass."""
     hints = get_type_hints(kind, include_extras=True)
     found: Any = {

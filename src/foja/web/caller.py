@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends
 
 from foja.access.model.grant import Grant
 from foja.access.model.principal import Principal, Scope
+from foja.operations import caller as operations
 from foja.tenants.app import TenantApp
 from foja.web.access.authentication import grant_of
-from foja.web.bodies import RequestBody
 from foja.web.context import Context, WebContext
 
 
@@ -35,14 +35,14 @@ class Caller:
         """The app as the principal's tenant uses it."""
         return self.ctx.app.tenant(self.principal.tenant)
 
+    @property
+    def acting(self) -> operations.Caller:
+        """The caller as operations take it."""
+        return operations.Caller(self.app, self.principal)
+
     def author(self, named: str | None) -> str:
         """Return the actor to record, where the request names one or none."""
         return self.principal.author(named)
-
-    def signed(self, body: RequestBody) -> dict[str, Any]:
-        """Return the fields of a body with the actor to record."""
-        fields = vars(body)  # `dict(body)` filters them, which takes several times as long
-        return {**fields, "actor": self.author(fields.get("actor"))}
 
     async def names(self, actors: Iterable[str | None]) -> dict[str, str]:
         """Return the names of these actors that have one, as this caller may read them."""

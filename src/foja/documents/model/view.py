@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from foja.documents.model.events import JOB_EVIDENCE, JOBS, EventLike, Evidence
+from foja.documents.model.events import JOB_EVIDENCE, JOBS, EventLike, Evidence, Stage
+from foja.documents.model.lifecycle import Lifecycle
 from foja.documents.model.projection import EvidenceView, Projection, project
 from foja.documents.model.rules import DEFAULT, Policy
 from foja.documents.model.signatures import SignatureView, view_signatures
-from foja.documents.model.states import EvidenceStatus
+from foja.documents.model.states import EvidenceStatus, Pipeline, State
 from foja.documents.model.track import TAKEN_BACK
 from foja.proofs.notices import remark
 from foja.quotation import quoted
@@ -83,6 +84,27 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownDocument:
+    """A document, computed from its events, as every door shows it."""
+
+    id: UUID
+    name: str | None
+    predecessor: UUID | None
+    successors: tuple[UUID, ...]
+    witness_hash: str | None
+    state: State
+    pipeline: Pipeline | None
+    lifecycle_status: Lifecycle
+    stage: Stage | None
+    required_evidence: tuple[Evidence, ...]
+    evidence: tuple[EvidenceView, ...]
+    signatures: tuple[SignatureView, ...]
+    timeline: tuple[Moment, ...]
+    explain: str
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentView(Projection):
     """A document, computed from its events."""
 
@@ -93,27 +115,23 @@ class DocumentView(Projection):
     explain: str
     note: str | None  # a remark that every report must show
 
+    def shown(self) -> ShownDocument:
+        """Return what every door shows of it."""
+        same = {name: getattr(self, name) for name in ShownDocument.__slots__ if name != "lifecycle_status"}
+        return ShownDocument(**same, lifecycle_status=self.lifecycle)
+
     def document(self) -> dict[str, Any]:
         """Return the view as JSON carries it."""
-        return {
-            "id": str(self.id),
-            "name": self.name,
-            "predecessor": str(self.predecessor) if self.predecessor else None,
-            "successors": [str(each) for each in self.successors],
-            "witness_hash": self.witness_hash,
-            "state": self.state,
-            "pipeline": self.pipeline,
-            "lifecycle_status": self.lifecycle,
-            "stage": self.stage,
-            "required_evidence": list(self.required_evidence),
-            "evidence": [{name: getattr(each, name) for name in each.__slots__} for each in self.evidence],
-            "signatures": [
-                {name: getattr(each, name) for name in each.__slots__} for each in self.signatures
-            ],
-            "timeline": [{name: getattr(each, name) for name in each.__slots__} for each in self.timeline],
-            "explain": self.explain,
-            "note": self.note,
-        }
+        previous = str(self.predecessor) if self.predecessor else None
+        ids = {"id": str(self.id), "predecessor": previous, "successors": [*map(str, self.successors)]}
+        return asdict(self.shown()) | ids
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What an erasure of `document.added` did not remove; each sentence says what and why."""
+
+    stays: tuple[str, ...]
 
 
 def view(

@@ -1,28 +1,28 @@
-"""Add documents: bytes as a body or a form, digests as JSON, one or many."""
+"""Add a document: its bytes as a body or a form, or its digest as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query, Request, Response
 
+from foja.answers.documents import AddedDocument, Digest
 from foja.documents.document import Document
-from foja.errors import BadPayload, FojaError
+from foja.errors import BadPayload
 from foja.ledger.event import parse_id
+from foja.operations.documents import add_digest
+from foja.operations.requests import added
 from foja.requests.service import KeyedRequest
-from foja.web.bodies import JSON, body_of, describe_body, parse_body
+from foja.web.binding import object_model
+from foja.web.bodies import JSON, parse_body
 from foja.web.caller import Caller, Writer
-from foja.web.documents.bodies import DigestBatch, DigestBody
-from foja.web.problems import describe_problem
-from foja.web.reference.answers.documents import AddedDocument, DocumentBatchAnswer
 from foja.web.reference.openapi import again, describe_upload
 from foja.web.routers import api_router
 from foja.web.streams.appends import Key, keyed
-from foja.web.streams.proofs import protected
 from foja.web.transfer.bodies import check_same_site, media_type_of, pieces_of
 from foja.web.transfer.encoder import JsonAnswer
 from foja.web.transfer.form import FORM, FormReader
@@ -30,6 +30,7 @@ from foja.web.transfer.source import BodySource, received
 
 routes = api_router("/v1/documents", "documents")
 FIELDS = {"name", "media_type", "predecessor"}
+BODY = object_model(Digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Labels:
     status_code=201,
     response_model=AddedDocument,
     responses=again(AddedDocument),
-    openapi_extra=describe_upload(DigestBody, *sorted(FIELDS)),
+    openapi_extra=describe_upload(BODY, *sorted(FIELDS)),
 )
 async def add(
     caller: Writer,
@@ -62,10 +63,10 @@ async def add(
     named = keyed(caller, key, "/v1/documents")
     kind = media_type_of(request)
     if kind == JSON:
-        body = await parse_body(request, DigestBody)
-        await named.found(dict(body))
-        document = await _add_digest(caller, body)
-        await named.note(dict(body), str(document.id))
+        body = vars(await parse_body(request, BODY))
+        await named.found(body)
+        document = await add_digest(caller.acting, Digest(**body))
+        await named.note(body, str(document.id))
         return _added(document)
     check_same_site(request)
     pieces = pieces_of(request, caller.app.settings.upload_bytes)
@@ -78,38 +79,6 @@ async def add(
         return _added(await _add_bytes(caller, named, reader.pieces(), labels))
     labels = Labels(name, request.headers.get("content-type"), str(predecessor) if predecessor else None)
     return _added(await _add_bytes(caller, named, pieces, labels))
-
-
-@routes.post(
-    "/batch",
-    response_model=DocumentBatchAnswer,
-    openapi_extra=describe_body(DigestBatch),
-)
-async def add_many(
-    caller: Writer, body: Annotated[DigestBatch, body_of(DigestBatch)], key: Key = None
-) -> Response:
-    """Add many documents by their digests, each by itself; see the result of each."""
-    named, asked = keyed(caller, key, "/v1/documents/batch"), body.model_dump()
-    await named.found(asked)
-    results = [await _result(caller, each, body.required_evidence) for each in body.documents]
-    await named.note(asked)
-    added = sum(bool(each["document"] and each["document"]["new"]) for each in results)
-    return JsonAnswer({"added": added, "results": results})
-
-
-async def _result(caller: Caller, digest: DigestBody, evidence: list[str] | None) -> dict[str, Any]:
-    try:
-        document = await _add_digest(caller, digest)
-        if evidence is not None:
-            await document.protect(evidence, actor=caller.principal.actor)
-    except FojaError as error:
-        return {"document": None, "problem": describe_problem(error)}
-    return {"document": protected(document), "problem": None}
-
-
-async def _add_digest(caller: Caller, body: DigestBody) -> Document:
-    fields = {**dict(body), "predecessor": _predecessor(body.predecessor)}
-    return await caller.app.documents.add_digest(**fields, actor=caller.principal.actor)
 
 
 async def _add_bytes(
@@ -142,4 +111,4 @@ def _predecessor(text: str | None) -> UUID | None:
 
 def _added(document: Document) -> Response:
     address = {"Location": f"/v1/documents/{document.id}"}
-    return JsonAnswer(protected(document), 201 if document.new else 200, address)
+    return JsonAnswer(added(document), 201 if document.new else 200, address)

@@ -1,25 +1,22 @@
-"""HTTP routes of a document's evidence: bundle, certificate, trust, proofs."""
+"""HTTP routes of the files of a document's evidence: bundle and certificate."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import tempfile
-from base64 import b64encode
 from typing import Annotated, BinaryIO, Literal, cast
 from uuid import UUID
 
 from fastapi import Query, Request, Response
 
 from foja.core.bundle.names import MEDIA_TYPE
-from foja.judge.trust_parser import name_lines
+from foja.operations.documents import known, trust
 from foja.verification import verify
 from foja.web.caller import Caller, Reader
 from foja.web.documents.address import ReadDocument
-from foja.web.reference.answers.documents import ProofList, TrustAnswer
 from foja.web.reference.openapi import file_answer
 from foja.web.routers import api_router
-from foja.web.transfer.encoder import JsonAnswer
 from foja.web.transfer.files import FileAnswer, attachment
 from foja.web.transfer.ranges import matches
 
@@ -58,35 +55,15 @@ async def certificate(
     language: Annotated[Literal["en", "es"], Query(description="the language of the page")] = "en",
 ) -> Response:
     """Download the report on the bundle there is now as a page for people (PDF/A). It proves nothing."""
+    opened = await known(caller.acting, str(document))
     with await _written(caller, document, with_document=True) as file:
-        page = await asyncio.to_thread(_page, file, await _trust(caller, document), language)
+        page = await asyncio.to_thread(_page, file, (await trust(opened)).trust, language)
     headers = {
         "Content-Disposition": attachment(f"{document}.pdf"),
         "Cache-Control": "private, no-cache",
         "X-Content-Type-Options": "nosniff",
     }
     return Response(page, media_type="application/pdf", headers=headers)
-
-
-@routes.get("/trust", response_model=TrustAnswer)
-async def trust(caller: Reader, document: ReadDocument) -> Response:
-    """Return what this installation trusts about the document, as `/v1/verify` takes it."""
-    return JsonAnswer({"trust": await _trust(caller, document)})
-
-
-@routes.get("/proofs", response_model=ProofList)
-async def proofs(caller: Reader, document: ReadDocument) -> Response:
-    """Return each proof of the current digest as a file in its tool's own format."""
-    found = await caller.app.documents.proofs(document)
-    witness = (await caller.app.documents.view(document)).witness_hash
-    files = [{"name": name, "content": b64encode(data).decode()} for name, data in found.items()]
-    return JsonAnswer({"witness_hash": witness, "proofs": files})
-
-
-async def _trust(caller: Caller, document: UUID) -> list[str]:
-    """Return the trust of a document, with the names of its actors as this caller may read them."""
-    names = await caller.names(await caller.app.ledger.actors(document))
-    return await caller.app.documents.trust(document) + name_lines(names)
 
 
 async def _written(caller: Caller, document: UUID, *, with_document: bool) -> BinaryIO:

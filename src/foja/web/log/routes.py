@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import Response
+from fastapi import Path, Response
 from pydantic import Field
 
 from foja.core.bundle.proof_file import MEDIA_TYPE as PROOF_TYPE
 from foja.core.bundle.proof_file import SUFFIX
 from foja.core.proof import MAX_BYTES
+from foja.ledger.event import MAX_SEQ
 from foja.ledger.excerpts import growth_receipt, prove_event
 from foja.proofs.cose import MEDIA_TYPE
 from foja.web.bodies import RequestBody
@@ -17,9 +19,9 @@ from foja.web.caller import Reader
 from foja.web.log.files import NOTE
 from foja.web.reference.openapi import file_answer
 from foja.web.routers import api_router
-from foja.web.streams.proofs import Seq
 from foja.web.transfer.files import attachment
 
+Seq = Annotated[int, Path(ge=0, lt=MAX_SEQ, description="the number of an event")]
 routes = api_router("/v1/log", "log")
 PROOF_FILE = PROOF_TYPE.decode()
 

@@ -10,10 +10,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from foja.web.binding import OperationRoute
-from foja.web.bodies import RequestBody, describe_body
+from foja.web.bodies import RequestBody
 from foja.web.problems import MEDIA_TYPE
 from foja.web.reference.answers.answer import Problem
-from foja.web.reference.answers.events import EventAnswer
 from foja.web.reference.operations import describe_operations
 
 TEMPLATE = "#/components/schemas/{model}"
@@ -53,19 +52,9 @@ EVENT_STREAM: dict[int | str, dict[str, Any]] = {
         "content": {"text/event-stream": {"schema": STREAMED}},
     }
 }
-# A repeated append is answered with the first event.
-REPLAYED: dict[int | str, dict[str, Any]] = {
-    200: {"description": "It was recorded before.", "model": EventAnswer}
-}
 
 
-def event_route(model: type[RequestBody]) -> dict[str, Any]:
-    """Return the options of a route that records this body as an event and answers with the event."""
-    options = {"status_code": 201, "response_model": EventAnswer, "openapi_extra": describe_body(model)}
-    return {**options, "responses": REPLAYED}
-
-
-def again(model: type[Any]) -> dict[int | str, dict[str, Any]]:
+def again(model: type) -> dict[int | str, dict[str, Any]]:
     """Return the description of an answer to a request that was made before."""
     return {200: {"description": "It was made before.", "model": model}}
 

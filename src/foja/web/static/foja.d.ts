@@ -114,30 +114,16 @@ export class Stream extends StreamActs {}
 
 export class Conversation extends ConversationActs {}
 
-export interface DocumentView {
-  id: string;
-  name: string | null;
-  state: "none" | "protected" | "reinforced" | "final";
-  pipeline: string | null;
-  witness_hash: string | null;
-  required_evidence: string[];
-  evidence: Payload[];
-  explain: string;
-  note: string | null;
-  [more: string]: any;
-}
+export type DocumentView = ShownDocument;
 
-export class Document extends History {
+export class Document extends DocumentActs {
   /** Of a document that was just added. */
   readonly sha256?: string | null;
   readonly name?: string | null;
   readonly size?: number | null;
   readonly custody?: "stored" | "hash_only" | null;
   readonly new?: boolean;
-  protect(requiredEvidence?: Evidence[]): Promise<Event>;
-  view(): Promise<DocumentView>;
   bundle(options?: { withDocument?: boolean }): Promise<Uint8Array>;
-  trust(): Promise<string[]>;
 }
 
 export interface Report {
@@ -207,7 +193,7 @@ export interface AddedDocument {
   sha256: string | null;
   name: string | null;
   size: number | null;
-  custody: string | null;
+  custody: "stored" | "hash_only" | null;
   new: boolean;
 }
 /** Reserved numbers, and the token that fills them. */
@@ -264,6 +250,95 @@ export interface DomainStreamState {
   sealed: number;
   gaps: number;
   domain: string;
+}
+/** One row of the list of documents. */
+export interface DocumentRow {
+  id: string;
+  name: string | null;
+  state: string;
+  pipeline: string | null;
+  lifecycle: string;
+  witness_hash: string | null;
+  began_at: string;
+  given_up: boolean;
+  note: string | null;
+}
+/** The result for one digest of a batch: its document, or why there is none. */
+export interface BatchedDocument {
+  document: AddedDocument | null;
+  problem: Problem | null;
+}
+/** The result for each digest of a batch, in its order. */
+export interface AddedBatch {
+  added: number;
+  results: Array<BatchedDocument>;
+}
+/** One evidence for one witness: its status, since when, until when, and why. */
+export interface EvidenceView {
+  evidence: "tsa" | "polygon" | "bitcoin" | "rekor" | "artifact";
+  witness_hash: string;
+  status: "waiting" | "requested" | "scheduled" | "open" | "recorded" | "confirmed" | "failed" | "given_up" | "not_installed" | "superseded";
+  since: string | null;
+  attempt: number;
+  attempts_left: number;
+  run_at: string | null;
+  deadline: string | null;
+  failure_code: string | null;
+  reason: string | null;
+  confirmed_at: string | null;
+  local: boolean;
+  test_network: string | null;
+}
+/** One signature: what was recorded, and what its check shows. */
+export interface SignatureView {
+  seq: number;
+  at: string | null;
+  witness_hash: string | null;
+  format: string;
+  status: "checked" | "unchecked" | "invalid";
+  signer: string | null;
+  claimed_signer: string | null;
+  reason: string | null;
+  detail: string;
+}
+/** One line of the timeline, in the order of the ledger. */
+export interface Moment {
+  seq: number;
+  at: string | null;
+  kind: string;
+  words: string;
+}
+/** A document, computed from its events, as every door shows it. */
+export interface ShownDocument {
+  id: string;
+  name: string | null;
+  predecessor: string | null;
+  successors: Array<string>;
+  witness_hash: string | null;
+  state: "none" | "protected" | "reinforced" | "final";
+  pipeline: "awaiting_tsa" | "awaiting_anchors" | "awaiting_artifact" | null;
+  lifecycle_status: "protected" | "needs_witness" | "witness_ready" | "in_signature_flow" | "signed" | "anchored" | "revoked" | "archived";
+  stage: "initial" | "intermediate" | "final" | null;
+  required_evidence: Array<"tsa" | "polygon" | "bitcoin" | "rekor" | "artifact">;
+  evidence: Array<EvidenceView>;
+  signatures: Array<SignatureView>;
+  timeline: Array<Moment>;
+  explain: string;
+  note: string | null;
+}
+/** What an erasure of `document.added` did not remove; each sentence says what and why. */
+export interface Erasure {
+  stays: Array<string>;
+}
+/** A proof in its tool's own format. */
+export interface ProofFile {
+  name: string;
+  content: string;
+}
+/** The proofs of a document's current digest. */
+export interface ProofList {
+  witness_hash: string | null;
+  proofs: Array<ProofFile>;
 }
 /** One image of a gallery at its place. */
 export interface ImageView {
@@ -640,6 +715,14 @@ export interface BatchEvent {
   expected_seq?: number | null;
   idempotency_key?: string | null;
 }
+/** A document by its SHA-256 digest; its bytes stay with you. */
+export interface Digest {
+  sha256: string;
+  name?: string | null;
+  size?: number | null;
+  media_type?: string | null;
+  predecessor?: string | null;
+}
 
 declare class ConversationsActs {
   create(options?: { id?: string | null; event?: FirstEvent | null; idempotencyKey?: string | null }): Promise<OpenedConversation>;
@@ -675,6 +758,25 @@ declare class StreamActs extends History {
   appendMany(events: Array<BatchEvent>, options?: { atomic?: boolean; idempotencyKey?: string | null }): Promise<BatchAnswer>;
   prove(seq: number): Promise<ProvenEvent>;
   protect(requiredEvidence?: string | Array<string>, options?: { idempotencyKey?: string | null }): Promise<AddedDocument>;
+}
+
+declare class DocumentsActs {
+  list(options?: { state?: "none" | "protected" | "reinforced" | "final" | "given_up" | null; before?: string | null; limit?: number }): Promise<DocumentRow[]>;
+  addMany(documents: Array<Digest>, options?: { requiredEvidence?: Array<string> | null; idempotencyKey?: string | null }): Promise<AddedBatch>;
+}
+
+declare class DocumentActs extends History {
+  view(): Promise<ShownDocument>;
+  protect(requiredEvidence?: string | Array<string>, options?: { stage?: string | null; witnessHash?: string | null; idempotencyKey?: string | null }): Promise<Appended>;
+  record(kind: string, payload?: Payload | null, options?: { idempotencyKey?: string | null }): Promise<Appended>;
+  sign(signature?: string | null, options?: { witnessHash?: string | null; format?: "cms" | "jws" | "raw" | "unchecked" | null; key?: string | null; certificate?: string | null; signer?: string | null; reason?: string | null; idempotencyKey?: string | null }): Promise<Appended>;
+  revoke(reason: string, options?: { idempotencyKey?: string | null }): Promise<Appended>;
+  archive(reason: string, options?: { idempotencyKey?: string | null }): Promise<Appended>;
+  retry(evidence?: "tsa" | "polygon" | "bitcoin" | "rekor" | "artifact", options?: { reason?: string | null; idempotencyKey?: string | null }): Promise<Appended>;
+  erase(reason: string): Promise<Erasure>;
+  prove(seq: number): Promise<ProvenEvent>;
+  trust(): Promise<string[]>;
+  proofs(): Promise<ProofList>;
 }
 
 declare class ImagesActs {
@@ -760,7 +862,7 @@ export class Client {
     list(options?: { before?: string | null; limit?: number }): Promise<string[]>;
     protect(id: string, requiredEvidence?: Evidence[]): Promise<Document>;
   };
-  readonly documents: {
+  readonly documents: DocumentsActs & {
     add(
       data: Data,
       options?: { name?: string | null; mediaType?: string | null; predecessor?: string | null },
@@ -770,7 +872,6 @@ export class Client {
       options?: { name?: string | null; size?: number | null; mediaType?: string | null },
     ): Promise<Document>;
     open(id: string): Document;
-    list(options?: { state?: string | null; before?: string | null; limit?: number }): Promise<Payload[]>;
     protect(id: string, requiredEvidence?: Evidence[]): Promise<Event>;
     view(id: string): Promise<DocumentView>;
     bundle(id: string, options?: { withDocument?: boolean }): Promise<Uint8Array>;

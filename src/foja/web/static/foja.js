@@ -849,6 +849,81 @@ class StreamActs extends History {
   }
 }
 
+/** What callers can do about documents. */
+class DocumentsActs {
+  constructor(transport) {
+    this._transport = transport;
+  }
+
+  /** List documents, newest first; `next` says where older ones begin. */
+  async list({ state = null, before = null, limit = 100 } = {}) {
+    return (await this._transport.ask("GET", "/v1/documents", { params: { state, before, limit } })).documents;
+  }
+
+  /** Add many documents by their digests, each by itself; see the result of each. */
+  addMany(documents, { requiredEvidence = null, idempotencyKey = null } = {}) {
+    return this._transport.ask("POST", "/v1/documents/batch", { json: { documents, required_evidence: requiredEvidence }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+}
+
+/** What callers can do with one document. */
+class DocumentActs extends History {
+  /** Return a document as its events show it: its state, its evidence, and what happens next. */
+  view() {
+    return this._transport.ask("GET", `${this._path}`);
+  }
+
+  /** Request evidence of the document as it is now. An equal request returns the first one. */
+  protect(requiredEvidence = ["tsa"], { stage = null, witnessHash = null, idempotencyKey = null } = {}) {
+    return this._transport.record("POST", `${this._path}/protect`, { json: { required_evidence: requiredEvidence, stage, witness_hash: witnessHash }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Append an event of the document's lifecycle, such as `document.witness.ready`. */
+  record(kind, payload = null, { idempotencyKey = null } = {}) {
+    return this._transport.record("POST", `${this._path}/events`, { json: { kind, payload }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Check a signature over the document as it is now, and record it; the same one is recorded once. */
+  sign(signature = null, { witnessHash = null, format = null, key = null, certificate = null, signer = null, reason = null, idempotencyKey = null } = {}) {
+    return this._transport.record("POST", `${this._path}/signatures`, { json: { signature, witness_hash: witnessHash, format, key, certificate, signer, reason }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Revoke the document. Its proofs stay valid; no further evidence is requested. */
+  revoke(reason, { idempotencyKey = null } = {}) {
+    return this._transport.record("POST", `${this._path}/revoke`, { json: { reason }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Archive the document. No further evidence is requested, and only workers may append events. */
+  archive(reason, { idempotencyKey = null } = {}) {
+    return this._transport.record("POST", `${this._path}/archive`, { json: { reason }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Grant new attempts for an evidence that was given up. */
+  retry(evidence = "tsa", { reason = null, idempotencyKey = null } = {}) {
+    return this._transport.record("POST", `${this._path}/retry`, { json: { evidence, reason }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
+  }
+
+  /** Erase name, digest and predecessor from `document.added`; return what stays, and why. */
+  erase(reason) {
+    return this._transport.ask("POST", `${this._path}/erase`, { json: { reason } });
+  }
+
+  /** Return the proof that an event is in the log; 409 while no checkpoint covers it. */
+  prove(seq) {
+    return this._transport.ask("GET", `${this._path}/events/${segment(seq)}/proof`);
+  }
+
+  /** Return what this installation trusts about the document, as `/v1/verify` takes it. */
+  async trust() {
+    return (await this._transport.ask("GET", `${this._path}/trust`)).trust;
+  }
+
+  /** Return each proof of the current digest as a file in its tool's own format. */
+  proofs() {
+    return this._transport.ask("GET", `${this._path}/proofs`);
+  }
+}
+
 /** What callers can do about images. */
 class ImagesActs {
   constructor(transport) {
@@ -1185,37 +1260,17 @@ class Conversations extends ConversationsActs {
 }
 
 /** A document of the server. */
-export class Document extends History {
-  /** Request evidence of the document as it is now. An equal request returns the first one. */
-  protect(requiredEvidence = ["tsa"]) {
-    const json = { required_evidence: requiredEvidence };
-    return this._transport.ask("POST", `${this._path}/protect`, { json });
-  }
-
-  /** Return the document as it stands: `state`, `pipeline`, `explain`, … */
-  view() {
-    return this._transport.ask("GET", this._path);
-  }
-
+export class Document extends DocumentActs {
   /** Return the evidence there is now as one file, which `foja verify` checks. */
   async bundle({ withDocument = true } = {}) {
     const params = { with_document: withDocument };
     const answer = await this._transport.send("GET", `${this._path}/bundle`, { params });
     return new Uint8Array(await answer.arrayBuffer());
   }
-
-  /** Return what the server trusts about it. Give it to readers by another way than the bundle. */
-  async trust() {
-    return (await this._transport.ask("GET", `${this._path}/trust`)).trust;
-  }
 }
 
 /** Every document of the tenant. */
-class Documents {
-  constructor(transport) {
-    this._transport = transport;
-  }
-
+class Documents extends DocumentsActs {
   /** Add bytes: text, a Blob or File, or a typed array. The same again is the same document. */
   async add(data, { name = data.name ?? null, mediaType = null, predecessor = null } = {}) {
     const headers = { "content-type": mediaType || data.type || BYTES };
@@ -1233,11 +1288,6 @@ class Documents {
   /** Return the document with this id. Nothing is sent before it is used. */
   open(id) {
     return new Document(this._transport, id, `/v1/documents/${segment(id)}`);
-  }
-
-  /** Return documents, newest first. */
-  async list({ state = null, before = null, limit = 100 } = {}) {
-    return (await this._transport.ask("GET", "/v1/documents", { params: { state, before, limit } })).documents;
   }
 
   protect(id, requiredEvidence) {

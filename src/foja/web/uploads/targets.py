@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ from foja.blobs.uploads import Upload
 from foja.errors import BadPayload
 from foja.ledger.event import parse_id
 from foja.operations.images import view_of
+from foja.operations.requests import added
 from foja.web.caller import Caller
-from foja.web.streams.proofs import protected
 
 TARGET = "target"
 DOCUMENT = frozenset({TARGET, "name", "filename", "filetype", "type", "media_type", "predecessor", "protect"})
@@ -63,4 +64,4 @@ async def use(caller: Caller, upload: Upload, part: Path) -> dict[str, Any]:
     )
     if evidence := about.get("protect"):
         await document.protect(evidence.replace(" ", ",").split(","), actor=upload.actor)
-    return {"document": protected(document)}
+    return {"document": {**asdict(added(document)), "id": str(document.id)}}

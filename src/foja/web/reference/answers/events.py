@@ -1,12 +1,12 @@
-"""Events, pages of them and the states of streams."""
+"""Events, pages of them and proofs."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
-from foja.web.reference.answers.answer import Answer, Problem
+from foja.web.reference.answers.answer import Answer
 
 
 class EventAnswer(Answer):
@@ -49,55 +49,6 @@ class EventPage(Answer):
     next: str = Field(description="the address of the next page, or of new events")
 
 
-class StreamStateAnswer(Answer):
-    """How far a stream is."""
-
-    id: str
-    next_seq: int = Field(description="the number of its next event")
-    sealed: int = Field(description="how many of its events are sealed")
-    gaps: int = Field(description="how many of its numbers were given and voided")
-
-
-class DomainStreamState(StreamStateAnswer):
-    """How far a stream of a domain is."""
-
-    domain: str
-
-
-class DomainList(Answer):
-    """The registered domains, each as the database has it."""
-
-    domains: list[dict[str, Any]]
-
-
-class StreamId(Answer):
-    """A stream in a list."""
-
-    id: str
-
-
-class StreamPage(Answer):
-    """Streams of a domain, newest first."""
-
-    streams: list[StreamId]
-    next: str | None = Field(description="the address of older ones")
-
-
-class BatchResult(Answer):
-    """The result for one event of a batch: its event, or why there is none."""
-
-    event: EventAnswer | None
-    new: bool = Field(description="whether it was recorded by this request")
-    problem: Problem | None
-
-
-class BatchAnswer(Answer):
-    """The result for each event of a batch, in its order."""
-
-    appended: int = Field(description="how many events are new")
-    results: list[BatchResult]
-
-
 class EventProofAnswer(Answer):
     """An event and the proof that it is in the log, as `foja log prove` writes them to files."""
 
@@ -107,10 +58,3 @@ class EventProofAnswer(Answer):
     index: int = Field(description="its position in the log, from 0 on")
     size: int = Field(description="how many events the signed checkpoint covers")
     key: str = Field(description="the public key of the log; trust it only from another source")
-
-
-class ErasedEvent(Answer):
-    """An event whose body was erased."""
-
-    seq: int
-    erased: Literal[True]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from foja.answers.documents import AddedDocument
 from foja.answers.images import ImageView
 from foja.web.reference.answers.answer import Answer, Problem
-from foja.web.reference.answers.documents import AddedDocument
 
 
 class UploadAnswer(Answer):
