@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from foja import sql
@@ -20,6 +20,18 @@ from foja.settings import Settings
 
 NAMES = ("polygon", "bitcoin", "rekor")
 STATUSES = ("drafted", "sent", "confirmed", "reorged", "refused")
+
+
+class NetworkRow(NamedTuple):
+    """A network as the database has it."""
+
+    network: str
+    enabled: bool
+    held: str | None
+    held_at: datetime | None
+    waiting: int
+    pending: int
+    spent: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +120,16 @@ class Anchors:
 
     async def disable(self, name: str) -> bool:
         """Let no document require a network any more; return whether one could. Open attempts go on."""
-        row = await self._database.row(sql.query("disable_network"), network=_known(name))
-        return bool(row and row[0])
+        return bool(await self._database.value(sql.query("disable_network"), network=_known(name)))
 
     async def flush(self, name: str) -> int:
         """Send what waits without waiting for more digests; return how many jobs waited."""
-        row = await self._database.row(sql.query("flush_anchors"), network=_known(name))
-        return int(row[0]) if row else 0
+        return int(await self._database.value(sql.query("flush_anchors"), network=_known(name)))
 
     async def overview(self) -> Sequence[NetworkView]:
         """Return every network."""
-        rows = await self._database.rows(sql.query("anchor_networks"))
-        return [NetworkView(row[0] in self.networks, self._missing(row[0]), *row) for row in rows]
+        rows = await self._database.rows(sql.query("anchor_networks"), NetworkRow)
+        return [NetworkView(row.network in self.networks, self._missing(row.network), *row) for row in rows]
 
     def _missing(self, name: str) -> Sequence[str]:
         return () if name in self.networks else missing_settings(self._settings, name)
@@ -150,15 +160,13 @@ class Anchors:
     async def cost(self, *, network: str | None = None, days: int = 30) -> Sequence[CostView]:
         """Return what batches cost, by day and network, newest first."""
         check_limit(days, "days")
-        rows = await self._database.rows(
-            sql.query("anchor_costs"), network=network and _known(network), days=days
+        return await self._database.rows(
+            sql.query("anchor_costs"), CostView, network=network and _known(network), days=days
         )
-        return [CostView(*row) for row in rows]
 
     async def _find(self, **wanted: object) -> Sequence[BatchView]:
         filters = dict.fromkeys(("network", "status", "batch", "before")) | {"limit": 1} | wanted
-        rows = await self._database.rows(sql.query("anchor_batches"), **filters)
-        return [BatchView(*row) for row in rows]
+        return await self._database.rows(sql.query("anchor_batches"), BatchView, **filters)
 
 
 def _known(name: str) -> str:
