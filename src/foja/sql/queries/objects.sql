@@ -86,7 +86,7 @@ select foja.plan_orphan_scans_v1(%(seconds)s, %(tenant)s);
 
 -- name: orphan_candidates
 -- Candidates that are not purged, oldest first, with the size and the state of their object.
-select c.path, c.detected_at, c.last_seen_reference, o.size, coalesce(o.state, 'stray')
+select c.path, c.detected_at, c.last_seen_reference, o.size, coalesce(o.state, 'stray') as state
 from public.image_orphan_candidates c left join foja.object o on o.sha256 = split_part(c.path, '/', 2)
     and o.generation = split_part(c.path, '/', 3)::integer
 where c.confirmed_deleted_at is null order by c.detected_at, c.path limit %(limit)s;
