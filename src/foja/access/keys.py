@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from foja import sql
 from foja.access.model.grant import Grant
@@ -21,7 +21,22 @@ from foja.errors import BadPayload, Refused
 Changed = Callable[[], Awaitable[object]]  # lets this process notice a change at once
 OVERLAP_SECONDS = 86_400.0
 MOST_OVERLAP = 30 * 86_400.0
-NO_KEY = [(bytes(32),)]  # compared in place of a key that does not exist
+
+
+class KeyRow(NamedTuple):
+    """A valid secret of a key, and what it may do."""
+
+    secret_hash: bytes
+    tenant: str
+    name: str
+    scopes: Sequence[str]
+    installation: bool
+    seconds: float | None  # that it is valid for
+
+
+NO_KEY = [
+    KeyRow(bytes(32), "", "", (), installation=False, seconds=None)
+]  # in place of one that does not exist
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +94,14 @@ class Keys:
     async def list(self, *, tenant: str | None = None, limit: int = 100) -> Sequence[KeyView]:
         """Return the newest keys, newest first."""
         check_limit(limit)
-        rows = await self._database.rows(sql.query("list_keys"), tenant=tenant, limit=limit)
-        return [KeyView(*row) for row in rows]
+        return await self._database.rows(sql.query("list_keys"), KeyView, tenant=tenant, limit=limit)
 
     async def revoke(self, key_id: str, *, tenant: str | None = None, actor: str | None = None) -> bool:
         """End a key and its sessions everywhere within a second; return whether it was not revoked before."""
-        row = await self._database.row(sql.query("revoke_key"), key=key_id, tenant=tenant, actor=actor)
+        values = {"key": key_id, "tenant": tenant, "actor": actor}
+        revoked = await self._database.value(sql.query("revoke_key"), **values)
         await self._changed()
-        return bool(row and row[0])
+        return bool(revoked)
 
     async def rotate(
         self,
@@ -100,26 +115,31 @@ class Keys:
         if not 0 <= overlap <= MOST_OVERLAP:
             raise BadPayload(f"an overlap has 0 to {MOST_OVERLAP:,.0f} seconds, not {overlap:g}")
         key = key_with_id(key_id, secrets.token_bytes(SECRET_BYTES))
-        row = await self._database.row(
+        valid_until = await self._database.value(
             sql.query("rotate_key"), key=key_id, hash=key.digest, overlap=overlap, tenant=tenant, actor=actor
         )
-        if row is None:
+        if valid_until is None:
             raise Refused(f"the key {key_id} was not rotated; try again")
         await self._changed()
-        return key, row[0]
+        return key, valid_until
 
     async def find(self, key_id: str, digest: bytes, version: int) -> Grant | None:
         """Return what a key gives, or None if it is unknown, wrong, revoked or expired: all take one path."""
         asked = time.monotonic()
-        rows = await self._database.rows(sql.query("find_key"), key=key_id)
-        matches = [hmac.compare_digest(bytes(row[0]), digest) for row in rows or NO_KEY]
+        rows = await self._database.rows(sql.query("find_key"), KeyRow, key=key_id)
+        matches = [hmac.compare_digest(row.secret_hash, digest) for row in rows or NO_KEY]
         found = [row for row, match in zip(rows, matches, strict=False) if match]
         if not found:
             return None
-        _, tenant, name, scopes, installation, seconds = found[0]
-        rights = frozenset(map(Scope, scopes))
-        principal = Principal(tenant, f"key:{key_id}", rights, installation=installation, name=name or None)
-        ends = None if seconds is None else asked + seconds
+        row = found[0]
+        principal = Principal(
+            row.tenant,
+            f"key:{key_id}",
+            frozenset(map(Scope, row.scopes)),
+            installation=row.installation,
+            name=row.name or None,
+        )
+        ends = None if row.seconds is None else asked + row.seconds
         return Grant(principal, "key", digest, key_id, ends, version=version)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from foja import sql
@@ -20,6 +20,19 @@ from foja.core.fields import check_limit
 from foja.driver.database import Database
 
 COOKIE_BYTES = 32
+
+
+class SessionRow(NamedTuple):
+    """A valid session, and what its person may do."""
+
+    session_id: UUID
+    tenant: str
+    actor: str
+    scopes: Sequence[str]
+    installation: bool
+    seconds: float
+    idle: float
+    name: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +83,21 @@ class Sessions:
     async def find(self, digest: bytes, version: int) -> Grant | None:
         """Return what a session gives, or None if it is unknown, idle for too long, over or revoked."""
         asked = time.monotonic()
-        row = await self._database.row(sql.query("find_session"), hash=digest)
+        row = await self._database.row(sql.query("find_session"), SessionRow, hash=digest)
         if row is None:
             return None
-        session_id, tenant, actor, scopes, installation, seconds, idle, name = row
-        rights = frozenset(map(Scope, scopes))
-        principal = Principal(tenant, actor, rights, installation=installation, person=True, name=name)
+        rights = frozenset(map(Scope, row.scopes))
+        principal = Principal(
+            row.tenant, row.actor, rights, installation=row.installation, person=True, name=row.name
+        )
         # Another process may see this session too: after a while it is looked up again.
-        ends = asked + min(seconds, idle)
-        return Grant(principal, "session", digest, session_id, ends, idle, version)
+        ends = asked + min(row.seconds, row.idle)
+        return Grant(principal, "session", digest, row.session_id, ends, row.idle, version)
 
     async def list(self, *, tenant: str | None = None, limit: int = 100) -> Sequence[SessionView]:
         """Return the newest sessions that are not over, newest first."""
         check_limit(limit)
-        rows = await self._database.rows(sql.query("list_sessions"), tenant=tenant, limit=limit)
-        return [SessionView(*row) for row in rows]
+        return await self._database.rows(sql.query("list_sessions"), SessionView, tenant=tenant, limit=limit)
 
     async def end(self, digest: bytes, *, actor: str) -> None:
         """End the session of a cookie: its own person logs out."""
@@ -97,11 +110,10 @@ class Sessions:
     async def _end(
         self, digest: bytes | None, session_id: UUID | None, tenant: str | None, actor: str | None
     ) -> bool:
-        row = await self._database.row(
-            sql.query("end_session"), hash=digest, session=session_id, tenant=tenant, actor=actor
-        )
+        values = {"hash": digest, "session": session_id, "tenant": tenant, "actor": actor}
+        ended = await self._database.value(sql.query("end_session"), **values)
         await self._changed()
-        return bool(row and row[0])
+        return bool(ended)
 
 
 def digest_of(cookie: str) -> bytes:

@@ -76,9 +76,10 @@ class Chores:
 
     async def forget(self) -> int:
         """Forget deliveries that ended long ago; return how many."""
-        row = await self.shared.sweeper.row(
-            sql.query("forget_deliveries"),
-            seconds=self.shared.settings.webhook_log_seconds,
-            limit=FORGOTTEN_AT_ONCE,
+        return int(
+            await self.shared.sweeper.value(
+                sql.query("forget_deliveries"),
+                seconds=self.shared.settings.webhook_log_seconds,
+                limit=FORGOTTEN_AT_ONCE,
+            )
         )
-        return int(row[0]) if row else 0

@@ -201,8 +201,8 @@ class Webhooks:
         found = await self._deliveries(webhook_id, delivery=number)
         if not found:
             raise UnknownWebhook(f"the webhook {webhook_id} has no delivery {number}; it may be forgotten")
-        rows = await self.database.rows(sql.query("webhook_attempts"), tenant=self.tenant, delivery=number)
-        return found[0], [AttemptView(*row) for row in rows]
+        values = {"tenant": self.tenant, "delivery": number}
+        return found[0], await self.database.rows(sql.query("webhook_attempts"), AttemptView, **values)
 
     async def replay(
         self,
@@ -223,15 +223,15 @@ class Webhooks:
         return int(row[0]) if row else 0
 
     async def _find(self, webhook_id: UUID | None) -> Sequence[Webhook]:
-        rows = await self.database.rows(sql.query("webhooks"), tenant=self.tenant, webhook=webhook_id)
-        return [Webhook(*row) for row in rows]
+        return await self.database.rows(
+            sql.query("webhooks"), Webhook, tenant=self.tenant, webhook=webhook_id
+        )
 
     async def _deliveries(self, webhook_id: UUID, **wanted: object) -> Sequence[DeliveryView]:
         values = dict.fromkeys(("state", "before", "delivery")) | {"limit": 1} | wanted
-        rows = await self.database.rows(
-            sql.query("webhook_deliveries"), tenant=self.tenant, webhook=webhook_id, **values
+        return await self.database.rows(
+            sql.query("webhook_deliveries"), DeliveryView, tenant=self.tenant, webhook=webhook_id, **values
         )
-        return [DeliveryView(*row) for row in rows]
 
     async def _run(self, query: str, **values: object) -> tuple[Any, ...] | None:
         return await self.database.row(sql.query(query), tenant=self.tenant, **values)

@@ -123,16 +123,14 @@ class Hygiene:
 
     async def list(self, limit: int) -> Sequence[Candidate]:
         """Return candidates, oldest first."""
-        rows = await self.database.rows(sql.query("orphan_candidates"), limit=limit)
-        return [Candidate(*row) for row in rows]
+        return await self.database.rows(sql.query("orphan_candidates"), Candidate, limit=limit)
 
     async def report(self) -> OrphanReport:
         """Return how the hygiene of the store stands."""
         inventory = await self.purger.inventory()
-        [totals] = await self.database.rows(sql.query("orphan_totals"))
-        runs = await self.database.rows(sql.query("orphan_runs"), limit=SHOWN_RUNS)
-        brake = find_brake(inventory, self.purger.terms)
-        return OrphanReport(inventory, brake, OrphanTotals(*totals), [RunRow(*row) for row in runs])
+        totals = await self.database.one(sql.query("orphan_totals"), OrphanTotals)
+        runs = await self.database.rows(sql.query("orphan_runs"), RunRow, limit=SHOWN_RUNS)
+        return OrphanReport(inventory, find_brake(inventory, self.purger.terms), totals, runs)
 
     async def scan_jobs(self, jobs: Sequence[Job]) -> Sequence[Outcome]:
         """Scan; a purge follows if it is armed."""
