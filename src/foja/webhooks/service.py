@@ -219,8 +219,7 @@ class Webhooks:
         if (first, last, since, until, failed) == (None, None, None, None, False):
             raise BadPayload("a replay names deliveries: one number, a range of numbers or times, or failed")
         chosen = {"first": first, "last": last, "since": since, "until": until, "failed": failed}
-        row = await self._run("replay_deliveries", webhook=webhook_id, actor=actor, **chosen)
-        return int(row[0]) if row else 0
+        return int(await self._run("replay_deliveries", webhook=webhook_id, actor=actor, **chosen))
 
     async def _find(self, webhook_id: UUID | None) -> Sequence[Webhook]:
         return await self.database.rows(
@@ -233,5 +232,6 @@ class Webhooks:
             sql.query("webhook_deliveries"), DeliveryView, tenant=self.tenant, webhook=webhook_id, **values
         )
 
-    async def _run(self, query: str, **values: object) -> tuple[Any, ...] | None:
-        return await self.database.row(sql.query(query), tenant=self.tenant, **values)
+    async def _run(self, query: str, **values: object) -> Any:
+        """Return the only value of a query that changes webhooks."""
+        return await self.database.value(sql.query(query), tenant=self.tenant, **values)

@@ -57,7 +57,9 @@ select foja.plan_deliveries_v1(%(limit)s, %(open)s);
 
 -- name: open_deliveries
 -- What is still to be sent of these batches.
-select * from foja.open_deliveries_v1(%(batches)s::uuid[]);
+select batch, delivery_id as id, webhook_id, url, secrets, attempts, tenant, entity_id, seq, event_id, kind, v, at, actor,
+    source, include_payload, payload
+from foja.open_deliveries_v1(%(batches)s::uuid[]);
 
 -- name: record_attempts
 -- Record the results of attempts to deliver.
