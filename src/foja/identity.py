@@ -20,6 +20,7 @@ from foja.driver.address import address
 from foja.driver.database import Database
 from foja.embedded.keys import signing_seed
 from foja.errors import ObjectChanged, ObjectMissing, SetupFailed, Tampered, Unavailable
+from foja.ledger.log import NewestNote
 from foja.private import create_whole, make_folder
 from foja.settings import Settings
 
@@ -58,9 +59,8 @@ def open_own_store(settings: Settings) -> Store:
 
 async def read_signer(settings: Settings, installation_id: UUID, database: Database) -> Signer:
     """Return the signer of the log, or raise `SetupFailed` if the log has another key."""
-    row = await database.row(sql.query("newest_note"))
-    if row:
-        check_key(settings, installation_id, row[0])
+    if newest := await database.row(sql.query("newest_note"), NewestNote):
+        check_key(settings, installation_id, newest.note)
     return make_signer(settings, installation_id)
 
 

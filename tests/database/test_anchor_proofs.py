@@ -26,9 +26,14 @@ class CountingDatabase:
         self._database = database
         self.statements, self.bytes = Counter[str](), 0
 
-    async def row(self, statement: Any, **values: object) -> tuple[Any, ...] | None:
+    async def one(self, statement: Any, **values: object) -> tuple[Any, ...]:
+        row = await self.row(statement, **values)
+        assert row is not None
+        return row
+
+    async def row(self, statement: Any, *of: type[Any], **values: object) -> tuple[Any, ...] | None:
         self.statements[statement] += 1
-        row = await self._database.row(statement, **values)
+        row: tuple[Any, ...] | None = await self._database.row(statement, *of, **values)
         self.bytes += sum(len(each) for each in row or () if isinstance(each, bytes))
         return row
 

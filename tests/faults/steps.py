@@ -51,9 +51,9 @@ class SteppedDatabase(Database):
         super().__init__(inner.url, inner.role, 0)
         self._inner, self._steps = inner, steps
 
-    async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
+    async def rows(self, query: LiteralString, of: type[Any] = tuple, /, **values: object) -> list[Any]:
         error = LedgerUnavailable("the connection was cut by the test")
-        return await self._steps.take(NAMES[query], lambda: self._inner.rows(query, **values), error)
+        return await self._steps.take(NAMES[query], lambda: self._inner.rows(query, of, **values), error)
 
     async def made(
         self, make: Callable[[Sequence[Any]], Any], query: LiteralString, **values: object

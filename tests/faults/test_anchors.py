@@ -56,8 +56,8 @@ class MortalDatabase(Database):
         super().__init__(inner.url, inner.role, 0)
         self._inner, self._life = inner, life
 
-    async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
-        return await self._life.take(NAMES[query], lambda: self._inner.rows(query, **values))
+    async def rows(self, query: LiteralString, of: type[Any] = tuple, /, **values: object) -> list[Any]:
+        return await self._life.take(NAMES[query], lambda: self._inner.rows(query, of, **values))
 
     async def made(
         self, make: Callable[[Sequence[Any]], Any], query: LiteralString, **values: object

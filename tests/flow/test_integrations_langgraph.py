@@ -379,8 +379,10 @@ async def test_a_history_of_deltas_is_read_in_few_queries(app: App, monkeypatch:
     queries: list[tuple[str, int]] = []
     rows = Threads._rows
 
-    async def counted(threads: Threads, query: str, stream: UUID, **values: object) -> list[Any]:
-        found = await rows(threads, query, stream, **values)
+    async def counted(
+        threads: Threads, query: str, stream: UUID, *of: type[Any], **values: object
+    ) -> list[Any]:
+        found = await rows(threads, query, stream, *of, **values)
         queries.append((query, len(str(found))))
         return found
 

@@ -132,7 +132,7 @@ def test_reading_goes_by_index(full: Admin, mode: str) -> None:
             == 500
         )
         check(full, query("published_checkpoint"), 0, set(), origin=1, idx=5_000)
-        check(full, query("last_checkpoint"), 0, set(), origin=1, size=5_000)
+        check(full, query("last_frontier"), 0, set(), origin=1, size=5_000)
         full.execute("set local role foja_api")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
-from typing import Annotated, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 from pydantic import Field
 
@@ -26,7 +26,22 @@ OVERLAP_SECONDS = 86_400.0
 OfTenant: TypeAlias = Annotated[str | None, "only of this tenant"]
 Limit: TypeAlias = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
 MOST_OVERLAP = 30 * 86_400.0
-NO_KEY = [(bytes(32),)]  # compared in place of a key that does not exist
+
+
+class KeyRow(NamedTuple):
+    """A valid secret of a key, and what it may do."""
+
+    secret_hash: bytes
+    tenant: str
+    name: str
+    scopes: Sequence[str]
+    installation: bool
+    seconds: float | None  # that it is valid for
+
+
+NO_KEY = [
+    KeyRow(bytes(32), "", "", (), installation=False, seconds=None)
+]  # in place of one that does not exist
 
 
 class Keys:
@@ -69,14 +84,14 @@ class Keys:
         """List the newest keys of the tenant; of all tenants for a key of the installation."""
         check_limit(limit)
         chosen = choose_tenant(self._tenant, tenant)
-        rows = await self._database.rows(sql.query("list_keys"), tenant=chosen, limit=limit)
-        return KeyList([KeyView(*row) for row in rows])
+        return KeyList(await self._database.rows(sql.query("list_keys"), KeyView, tenant=chosen, limit=limit))
 
     async def revoke(self, key_id: str, *, actor: str | None = None) -> Revoked:
         """Revoke a key. It ends everywhere within a second, with its sessions and streams."""
-        row = await self._database.row(sql.query("revoke_key"), key=key_id, tenant=self._tenant, actor=actor)
+        values = {"key": key_id, "tenant": self._tenant, "actor": actor}
+        revoked = await self._database.value(sql.query("revoke_key"), **values)
         await self._changed()
-        return Revoked(key_id, bool(row and row[0]))
+        return Revoked(key_id, bool(revoked))
 
     async def rotate(
         self,
@@ -89,7 +104,7 @@ class Keys:
         if not 0 <= overlap_seconds <= MOST_OVERLAP:
             raise BadPayload(f"an overlap has 0 to {MOST_OVERLAP:,.0f} seconds, not {overlap_seconds:g}")
         key = key_with_id(key_id, secrets.token_bytes(SECRET_BYTES))
-        row = await self._database.row(
+        valid_until = await self._database.value(
             sql.query("rotate_key"),
             key=key_id,
             hash=key.digest,
@@ -97,23 +112,28 @@ class Keys:
             tenant=self._tenant,
             actor=actor,
         )
-        if row is None:
+        if valid_until is None:
             raise Refused(f"the key {key_id} was not rotated; try again")
         await self._changed()
-        return RotatedKey(key.id, key.text, row[0])
+        return RotatedKey(key.id, key.text, valid_until)
 
     async def find(self, key_id: str, digest: bytes, version: int) -> Grant | None:
         """Return what a key gives, or None if it is unknown, wrong, revoked or expired: all take one path."""
         asked = time.monotonic()
-        rows = await self._database.rows(sql.query("find_key"), key=key_id)
-        matches = [hmac.compare_digest(bytes(row[0]), digest) for row in rows or NO_KEY]
+        rows = await self._database.rows(sql.query("find_key"), KeyRow, key=key_id)
+        matches = [hmac.compare_digest(row.secret_hash, digest) for row in rows or NO_KEY]
         found = [row for row, match in zip(rows, matches, strict=False) if match]
         if not found:
             return None
-        _, tenant, name, scopes, installation, seconds = found[0]
-        rights = frozenset(map(Scope, scopes))
-        principal = Principal(tenant, f"key:{key_id}", rights, installation=installation, name=name or None)
-        ends = None if seconds is None else asked + seconds
+        row = found[0]
+        principal = Principal(
+            row.tenant,
+            f"key:{key_id}",
+            frozenset(map(Scope, row.scopes)),
+            installation=row.installation,
+            name=row.name or None,
+        )
+        ends = None if row.seconds is None else asked + row.seconds
         return Grant(principal, "key", digest, key_id, ends, version=version)
 
 

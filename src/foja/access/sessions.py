@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Sequence
 from copy import copy
 from hashlib import sha256
+from typing import NamedTuple
 from uuid import UUID
 
 from foja import sql
@@ -19,6 +21,19 @@ from foja.driver.database import Database
 from foja.errors import UnknownEntity
 
 COOKIE_BYTES = 32
+
+
+class SessionRow(NamedTuple):
+    """A valid session, and what its person may do."""
+
+    session_id: UUID
+    tenant: str
+    actor: str
+    scopes: Sequence[str]
+    installation: bool
+    seconds: float
+    idle: float
+    name: str | None
 
 
 class Sessions:
@@ -57,22 +72,24 @@ class Sessions:
     async def find(self, digest: bytes, version: int) -> Grant | None:
         """Return what a session gives, or None if it is unknown, idle for too long, over or revoked."""
         asked = time.monotonic()
-        row = await self._database.row(sql.query("find_session"), hash=digest)
+        row = await self._database.row(sql.query("find_session"), SessionRow, hash=digest)
         if row is None:
             return None
-        session_id, tenant, actor, scopes, installation, seconds, idle, name = row
-        rights = frozenset(map(Scope, scopes))
-        principal = Principal(tenant, actor, rights, installation=installation, person=True, name=name)
+        rights = frozenset(map(Scope, row.scopes))
+        principal = Principal(
+            row.tenant, row.actor, rights, installation=row.installation, person=True, name=row.name
+        )
         # Another process may see this session too: after a while it is looked up again.
-        ends = asked + min(seconds, idle)
-        return Grant(principal, "session", digest, session_id, ends, idle, version)
+        ends = asked + min(row.seconds, row.idle)
+        return Grant(principal, "session", digest, row.session_id, ends, row.idle, version)
 
     async def list(self, *, tenant: OfTenant = None, limit: Limit = 100) -> SessionList:
         """List the newest sessions that are not over."""
         check_limit(limit)
         chosen = choose_tenant(self._tenant, tenant)
-        rows = await self._database.rows(sql.query("list_sessions"), tenant=chosen, limit=limit)
-        return SessionList([SessionView(*row) for row in rows])
+        return SessionList(
+            await self._database.rows(sql.query("list_sessions"), SessionView, tenant=chosen, limit=limit)
+        )
 
     async def end(self, digest: bytes, *, actor: str) -> None:
         """End the session of a cookie: its own person logs out."""
@@ -87,11 +104,10 @@ class Sessions:
         return Revoked(str(session_id), await self._end(None, session, actor))
 
     async def _end(self, digest: bytes | None, session_id: UUID | None, actor: str | None) -> bool:
-        row = await self._database.row(
-            sql.query("end_session"), hash=digest, session=session_id, tenant=self._tenant, actor=actor
-        )
+        values = {"hash": digest, "session": session_id, "tenant": self._tenant, "actor": actor}
+        ended = await self._database.value(sql.query("end_session"), **values)
         await self._changed()
-        return bool(row and row[0])
+        return bool(ended)
 
 
 def digest_of(cookie: str) -> bytes:

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 from uuid import UUID, uuid4
 
 from foja import sql
@@ -67,6 +67,40 @@ class Evaluation:
     at: datetime | None
     now: datetime
     states: Sequence[AlertState]
+
+
+class Round(NamedTuple):
+    """The last evaluation, and the time now."""
+
+    version: int
+    evaluated_at: datetime | None
+    now: datetime
+
+
+class Waiting(NamedTuple):
+    """A notice, and the channels that it did not reach."""
+
+    id: UUID
+    alert: str
+    label: str
+    event: str
+    value: float | None
+    at: datetime
+    channels: Sequence[str]
+    tries: int
+
+
+class Told(NamedTuple):
+    """A notice as it was told."""
+
+    id: UUID
+    alert: str
+    label: str
+    event: str
+    value: float | None
+    at: datetime
+    undelivered: Sequence[str]
+    error: str | None
 
 
 class Alerting:
@@ -124,17 +158,17 @@ class Alerting:
     async def evaluate(self) -> Sequence[Change]:
         """Compare now; record and return what changed. Nothing if another process was faster."""
         await self._scrape.read()
-        [(version, _, now)] = await self._database.rows(sql.query("alert_round"))
+        last = await self._round()
         found = breaches(self._active(), self.limits, list(samples()))
-        states, changes = evaluate(await self._states(), found, ALERTS, self._blind(), now)
+        states, changes = evaluate(await self._states(), found, ALERTS, self._blind(), last.now)
         channels = [channel.name for channel in self.channels]
         notices = [
-            {"notice_id": str(uuid4()), "at": now.isoformat(), "channels": channels, **_fields(change)}
+            {"notice_id": str(uuid4()), "at": last.now.isoformat(), "channels": channels, **_fields(change)}
             for change in changes
         ]
-        [(recorded,)] = await self._database.rows(
+        recorded = await self._database.value(
             sql.query("record_alerts"),
-            version=version,
+            version=last.version,
             states=json.dumps([_fields(state) for state in states], default=str),
             notices=json.dumps(notices),
         )
@@ -147,7 +181,9 @@ class Alerting:
 
     async def deliver(self) -> int:
         """Send the notices that are due; return how many reached a channel."""
-        return await self._send_all(await self._database.rows(sql.query("due_notices"), limit=MAX_SENT))
+        return await self._send_all(
+            await self._database.rows(sql.query("due_notices"), Waiting, limit=MAX_SENT)
+        )
 
     async def probe(self, channel: Channel) -> None:
         """Reach a channel and report how it does. If a notice waits for it, only sending that can tell.
@@ -160,7 +196,8 @@ class Alerting:
         except Unavailable:
             self._lost.add(channel.name)
             raise
-        rows = await self._database.rows(sql.query("waiting_notices"), channel=channel.name, limit=MAX_SENT)
+        values = {"channel": channel.name, "limit": MAX_SENT}
+        rows = await self._database.rows(sql.query("waiting_notices"), Waiting, **values)
         if not rows:
             channel.report(None)
         elif channel.name in self._lost:
@@ -185,14 +222,13 @@ class Alerting:
 
     async def last(self) -> Evaluation:
         """Return the last evaluation. No metric is read, so it costs little."""
-        [(_, at, now)] = await self._database.rows(sql.query("alert_round"))
-        return Evaluation(at, now, await self._states())
+        last = await self._round()
+        return Evaluation(last.evaluated_at, last.now, await self._states())
 
     async def history(self, limit: int = 100) -> Sequence[dict[str, Any]]:
         """Return the newest notices, newest first."""
-        names = ("id", "alert", "label", "event", "value", "at", "undelivered", "error")
-        rows = await self._database.rows(sql.query("recent_notices"), limit=limit)
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        rows = await self._database.rows(sql.query("recent_notices"), Told, limit=limit)
+        return [row._asdict() for row in rows]
 
     def notice(
         self, notice_id: UUID, event: str, name: str, label: str, value: float | None, at: datetime
@@ -203,12 +239,12 @@ class Alerting:
         alert = ALERTS[name]
         return Notice(notice_id, told, alert, label, value, limit, at, self._installation, self.runbooks)
 
-    async def _send_all(self, rows: Sequence[tuple[Any, ...]]) -> int:
+    async def _send_all(self, rows: Sequence[Waiting]) -> int:
         sent = 0
-        for notice_id, alert, label, event, value, at, names, tries in rows:
-            if alert in ALERTS:
-                notice = self.notice(notice_id, event, alert, label, value, at)
-                sent += await self._send(notice, names, tries)
+        for row in rows:
+            if row.alert in ALERTS:
+                notice = self.notice(row.id, row.event, row.alert, row.label, row.value, row.at)
+                sent += await self._send(notice, row.channels, row.tries)
         return sent
 
     async def _send(self, notice: Notice, names: Sequence[str], tries: int) -> int:
@@ -230,11 +266,15 @@ class Alerting:
 
     async def _is_due(self) -> bool:
         """Return whether no process evaluated within the interval."""
-        [(_, evaluated_at, now)] = await self._database.rows(sql.query("alert_round"))
-        return evaluated_at is None or not 0 <= (now - evaluated_at).total_seconds() < 0.9 * self.seconds
+        last = await self._round()
+        since = last.now - last.evaluated_at if last.evaluated_at else None
+        return since is None or not 0 <= since.total_seconds() < 0.9 * self.seconds
+
+    async def _round(self) -> Round:
+        return await self._database.one(sql.query("alert_round"), Round)
 
     async def _states(self) -> list[AlertState]:
-        return [AlertState(*row) for row in await self._database.rows(sql.query("alert_states"))]
+        return await self._database.rows(sql.query("alert_states"), AlertState)
 
     def _active(self) -> list[Alert]:
         return [alert for alert in ALERTS.values() if alert.built_in]

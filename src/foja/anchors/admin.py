@@ -5,7 +5,9 @@ from __future__ import annotations
 import builtins
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, TypeAlias
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, NamedTuple, TypeAlias
 from uuid import UUID
 
 from pydantic import Field
@@ -36,6 +38,18 @@ MAX_DAYS = 3660
 OfNetwork: TypeAlias = Annotated[NetworkName | None, "only this network"]
 
 
+class NetworkRow(NamedTuple):
+    """A network as the database has it."""
+
+    network: str
+    enabled: bool
+    held: str | None
+    held_at: datetime | None
+    waiting: int
+    pending: int
+    spent: Decimal
+
+
 class Anchors:
     """The networks of this installation and their batches, of all tenants."""
 
@@ -60,19 +74,17 @@ class Anchors:
 
     async def disable(self, name: str) -> bool:
         """Let no document require a network any more; return whether one could. Open attempts go on."""
-        row = await self._database.row(sql.query("disable_network"), network=_known(name))
-        return bool(row and row[0])
+        return bool(await self._database.value(sql.query("disable_network"), network=_known(name)))
 
     async def flush(self, name: str) -> int:
         """Send what waits without waiting for more digests; return how many jobs waited."""
-        row = await self._database.row(sql.query("flush_anchors"), network=_known(name))
-        return int(row[0]) if row else 0
+        return int(await self._database.value(sql.query("flush_anchors"), network=_known(name)))
 
     async def overview(self) -> NetworkList:
         """List the networks: whether each is enabled, what waits, and what was spent."""
-        rows = await self._database.rows(sql.query("anchor_networks"))
+        rows = await self._database.rows(sql.query("anchor_networks"), NetworkRow)
         return NetworkList(
-            [NetworkView(row[0] in self.networks, self._missing(row[0]), *row) for row in rows]
+            [NetworkView(row.network in self.networks, self._missing(row.network), *row) for row in rows]
         )
 
     def _missing(self, name: str) -> builtins.list[str]:
@@ -110,15 +122,12 @@ class Anchors:
     ) -> CostList:
         """Return what batches cost, by day and network, newest first."""
         check_limit(days, "days")
-        rows = await self._database.rows(
-            sql.query("anchor_costs"), network=network and _known(network), days=days
-        )
-        return CostList([CostView(*row) for row in rows])
+        values = {"network": network and _known(network), "days": days}
+        return CostList(await self._database.rows(sql.query("anchor_costs"), CostView, **values))
 
     async def _find(self, **wanted: object) -> builtins.list[BatchView]:
         filters = dict.fromkeys(("network", "status", "batch", "before")) | {"limit": 1} | wanted
-        rows = await self._database.rows(sql.query("anchor_batches"), **filters)
-        return [BatchView(*row) for row in rows]
+        return await self._database.rows(sql.query("anchor_batches"), BatchView, **filters)
 
 
 def _known(name: str) -> str:

@@ -7,12 +7,13 @@ import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from foja import sql
 from foja.anchors.batch import Places
-from foja.anchors.network import Batch, Network
+from foja.anchors.network import Batch, Network, State
 from foja.driver.database import Database
 from foja.errors import CannotProduce
 
@@ -25,6 +26,36 @@ class AnchorProof(NamedTuple):
 
     data: bytes
     trust: Sequence[str]
+
+
+class PlaceRow(NamedTuple):
+    """A confirmed batch, and the place of a digest in it."""
+
+    id: UUID
+    network: str
+    root: bytes
+    size: int
+    account: str | None
+    nonce: int | None
+    state: State
+    created_at: datetime
+    place: int
+    digest: str
+    trust: Sequence[str]
+
+    @property
+    def batch(self) -> Batch:
+        """The batch."""
+        return Batch(
+            self.id,
+            self.network,
+            self.root,
+            self.size,
+            self.account,
+            self.nonce,
+            self.state,
+            self.created_at,
+        )
 
 
 class ProofSource(Protocol):
@@ -51,26 +82,23 @@ class AnchorProofs:
 
     async def proof_of(self, document: UUID, network: str, witness: str | None = None) -> AnchorProof | None:
         """Return the proof of a document, or None if no batch with it is confirmed."""
-        row = await self.database.row(
-            sql.query("anchored_place"), document=document, network=network, witness=witness
-        )
+        values = {"document": document, "network": network, "witness": witness}
+        row = await self.database.row(sql.query("anchored_place"), PlaceRow, **values)
         if row is None:
             return None
         if network not in self.networks:
             raise CannotProduce(
                 f"the settings of {network} are missing here, which make its proofs; set them"
             )
-        *stored, index, digest, trust = row
-        batch = Batch(*stored)
-        place = (await self._places(batch.id)).of(bytes.fromhex(digest), index)
-        return AnchorProof(self.networks[network].prove(batch, place), [*map(_with_purpose, trust)])
+        place = (await self._places(row.id)).of(bytes.fromhex(row.digest), row.place)
+        proof = self.networks[network].prove(row.batch, place)
+        return AnchorProof(proof, [*map(_with_purpose, row.trust)])
 
     async def _places(self, batch: UUID) -> Places:
         """Return the tree of a batch, which is read once for many documents."""
         async with self._reading:
             if batch not in self._kept:
-                row = await self.database.row(sql.query("anchor_leaves"), batch=batch)
-                assert row is not None
+                row = await self.database.one(sql.query("anchor_leaves"), batch=batch)
                 self._kept[batch] = await asyncio.to_thread(Places, *row)
                 if len(self._kept) > KEPT_BATCHES:
                     self._kept.popitem(last=False)
@@ -79,8 +107,8 @@ class AnchorProofs:
 
     async def trust_of(self, document: UUID) -> Sequence[str]:
         """Return what our own nodes confirmed about the batches of a document."""
-        rows = await self.database.rows(sql.query("anchored_trust"), document=document)
-        return list(dict.fromkeys(_with_purpose(line) for (lines,) in rows for line in lines))
+        found = await self.database.values(sql.query("anchored_trust"), document=document)
+        return list(dict.fromkeys(_with_purpose(line) for lines in found for line in lines))
 
 
 def _with_purpose(line: str) -> str:

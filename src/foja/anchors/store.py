@@ -35,11 +35,16 @@ class Submission(NamedTuple):
 class Candidate(NamedTuple):
     """What the database knows about a submission."""
 
-    run_at: datetime | None  # when its attempt was to start
-    state: str | None  # of that attempt
+    state: str | None  # of its attempt
     submitted: bool
     confirmed: bool
     batch: UUID | None  # one that may still confirm it
+    starts: str | None  # when its attempt was to start, as the event says
+
+    @property
+    def run_at(self) -> datetime | None:
+        """When its attempt was to start."""
+        return None if self.starts is None else datetime.fromisoformat(self.starts)
 
 
 class Gathering(NamedTuple):
@@ -70,11 +75,38 @@ class NewBatch:
     drafts: Sequence[Draft]  # one for each submission of a document, in order
 
 
+Verdict: TypeAlias = Literal["created", "already", "lost", "held", "unfit", "stale", "cap"]
+
+
+class CreatedRow(NamedTuple):
+    """What the database answers to a new batch."""
+
+    verdict: Verdict
+    jobs: Sequence[int] | None
+
+
 class Created(NamedTuple):
     """Whether a batch was created, or why not, and because of which jobs."""
 
-    verdict: Literal["created", "already", "lost", "held", "unfit", "stale", "cap"]
+    verdict: Verdict
     jobs: frozenset[int]
+
+
+class ClaimedRow(NamedTuple):
+    """A batch as it is stored, and its lease."""
+
+    batch: UUID
+    root: bytes
+    size: int
+    account: str
+    nonce: int | None
+    state: State
+    created_at: datetime
+    status: Status
+    told: int | None
+    outcome: Mapping[str, Any]
+    confirmed_at: datetime | None
+    token: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,27 +157,23 @@ class AnchorStore:
 
     async def candidates(self, submissions: Sequence[Submission]) -> list[Candidate]:
         """Return what is known about each submission, in order."""
-        rows = await self._database.rows(
+        return await self._database.rows(
             sql.query("anchor_candidates"),
+            Candidate,
             network=self.network,
             entities=[each.entity_id for each in submissions],
             witnesses=[each.witness for each in submissions],
             attempts=[each.attempt for each in submissions],
         )
-        return [Candidate(_moment(row[-1]), *row[1:-1]) for row in rows]
 
     async def gathering(self) -> Gathering:
         """Return the moment, and when the network was flushed last."""
-        row = await self._database.row(sql.query("anchor_gathering"), network=self.network)
-        assert row is not None
-        return Gathering(*row)
+        return await self._database.one(sql.query("anchor_gathering"), Gathering, network=self.network)
 
     async def close_gathering(self, size: int, seconds: float) -> int:
         """Let all that waits be claimed now, if one job is due or so many wait; return how many waited."""
         values = {"network": self.network, "size": size, "seconds": float(seconds)}
-        row = await self._database.row(sql.query("close_gathering"), **values)
-        assert row is not None
-        return int(row[0])
+        return int(await self._database.value(sql.query("close_gathering"), **values))
 
     async def knows(self, account: str | None) -> bool:
         """Return whether the next nonce of an account is known without asking the nodes."""
@@ -157,15 +185,15 @@ class AnchorStore:
 
         `nonce` and `final` count its transactions in all blocks and in final ones, if the nodes agree.
         """
-        row = await self._database.row(
+        return await self._database.row(
             sql.query("lease_anchor_account"),
+            Lease,
             network=self.network,
             account=account or "",
             nonce=nonce,
             final=final,
             seconds=ACCOUNT_SECONDS,
         )
-        return Lease(*row) if row else None
 
     async def release(self, account: str | None, lease: Lease) -> None:
         """Give the account back; the nonce goes to the next draft."""
@@ -180,8 +208,9 @@ class AnchorStore:
         self, new: NewBatch, account: str | None, lease: Lease, *, cap: int | None, tenant: str, every: float
     ) -> Created:
         """Create a batch. It can be repeated after a lost answer."""
-        row = await self._database.row(
+        created = await self._database.one(
             sql.query("create_anchor_batch"),
+            CreatedRow,
             batch=new.id,
             network=self.network,
             account=account or "",
@@ -202,55 +231,46 @@ class AnchorStore:
             attempts=[each.attempt for each in new.submissions],
             drafts=await self._drafts(new.drafts),
         )
-        assert row is not None
-        return Created(row[0], frozenset(row[1] or ()))
+        return Created(created.verdict, frozenset(created.jobs or ()))
 
     async def claim(self, *, batch: UUID | None = None, limit: int = 1) -> list[Claimed]:
         """Lease batches that are due, or this one unless another worker has it."""
-        rows = await self._database.rows(
-            sql.query("claim_anchors"), network=self.network, limit=limit, seconds=LOOK_SECONDS, batch=batch
-        )
-        return [self._claimed(*row) for row in rows]
+        values = {"network": self.network, "limit": limit, "seconds": LOOK_SECONDS, "batch": batch}
+        rows = await self._database.rows(sql.query("claim_anchors"), ClaimedRow, **values)
+        return [self._claimed(row) for row in rows]
 
     async def note(self, claimed: Claimed, note: Note) -> bool:
         """Store what was found about a batch; return whether it was still ours."""
-        row = await self._database.row(
-            sql.query("note_anchor"),
-            **{
-                **note._asdict(),
-                "batch": claimed.batch.id,
-                "token": claimed.token,
-                "state": None if note.state is None else json.dumps(note.state),
-                "outcome": None if note.outcome is None else json.dumps(note.outcome),
-                "trust": None if note.trust is None else list(note.trust),
-            },
-        )
-        return bool(row and row[0])
+        values = {
+            **note._asdict(),
+            "batch": claimed.batch.id,
+            "token": claimed.token,
+            "state": None if note.state is None else json.dumps(note.state),
+            "outcome": None if note.outcome is None else json.dumps(note.outcome),
+            "trust": None if note.trust is None else list(note.trust),
+        }
+        return bool(await self._database.value(sql.query("note_anchor"), **values))
 
     async def leaves(self, batch: UUID) -> tuple[list[bytes], bytes, bytes]:
         """Return the digests, the leaves and the salts of a batch."""
-        row = await self._database.row(sql.query("anchor_leaves"), batch=batch)
-        assert row is not None
+        leaves, salts = await self._database.one(sql.query("anchor_leaves"), batch=batch)
         digests = await self._database.many(sql.query("anchor_members"), batch=batch)
-        return [digest for (digest,) in digests], row[0], row[1]
+        return [digest for (digest,) in digests], leaves, salts
 
     async def endings(self, batch: UUID, start: int, stop: int) -> list[Ending]:
         """Return the events that these members still need."""
-        rows = await self._database.many(
-            sql.query("anchor_endings"), **{"batch": batch, "from": start, "to": stop}
+        return await self._database.many(
+            sql.query("anchor_endings"), Ending, **{"batch": batch, "from": start, "to": stop}
         )
-        return [Ending(*row) for row in rows]
 
     async def tell(
         self, claimed: Claimed, start: int, stop: int, drafts: Sequence[Draft], seconds: float
     ) -> Literal["told", "changed", "stale"]:
         """Append the events of these members; `changed` if they need others by now."""
         values = {"batch": claimed.batch.id, "token": claimed.token, "from": start, "to": stop}
-        row = await self._database.row(
+        verdict: Literal["told", "changed", "stale"] = await self._database.value(
             sql.query("tell_anchor"), **values, drafts=await self._drafts(drafts), seconds=float(seconds)
         )
-        assert row is not None
-        verdict: Literal["told", "changed", "stale"] = row[0]
         return verdict
 
     async def plan(self) -> None:
@@ -259,29 +279,18 @@ class AnchorStore:
 
     async def _drafts(self, drafts: Sequence[Draft]) -> encoding.Packed | None:
         if self._draft_type is None:
-            row = await self._database.row(sql.query("draft_number"))
-            assert row is not None
-            self._draft_type = int(row[0])
+            self._draft_type = int(await self._database.value(sql.query("draft_number")))
         return encoding.packed(draft_array(drafts, self._draft_type))
 
-    def _claimed(
-        self,
-        batch: UUID,
-        root: bytes,
-        size: int,
-        account: str,
-        nonce: int | None,
-        state: State,
-        created_at: datetime,
-        status: Status,
-        told: int | None,
-        outcome: Mapping[str, Any],
-        confirmed_at: datetime | None,
-        token: UUID,
-    ) -> Claimed:
-        stored = Batch(batch, self.network, root, size, account or None, nonce, state, created_at)
-        return Claimed(stored, status, told, outcome, confirmed_at, token)
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+    def _claimed(self, row: ClaimedRow) -> Claimed:
+        stored = Batch(
+            row.batch,
+            self.network,
+            row.root,
+            row.size,
+            row.account or None,
+            row.nonce,
+            row.state,
+            row.created_at,
+        )
+        return Claimed(stored, row.status, row.told, row.outcome, row.confirmed_at, row.token)

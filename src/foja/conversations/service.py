@@ -36,7 +36,7 @@ from foja.errors import (
     UnknownApproval,
     WrongExpectedSeq,
 )
-from foja.ledger.event import Draft, Event, Transient, event_of, new_id, parse_id
+from foja.ledger.event import Draft, Event, EventRow, Transient, new_id, parse_id
 from foja.ledger.lanes.held import AppendResult
 from foja.ledger.ledger import Ledger
 from foja.ledger.reader import HIGHEST
@@ -249,9 +249,9 @@ class Conversation(Stream):
 
     async def _read_approvals(self, approval_id: str | None) -> dict[str, Approval]:
         decision = None if approval_id is None else decision_id(self.id, approval_id)
-        rows = await self._ledger.ask("approvals", entity=self.id, approval=approval_id, decision=decision)
-        events = [event_of(self.id, *row[:-1]) for row in rows]
-        return approvals(events, rows[0][-1]) if rows else {}
+        values = {"entity": self.id, "approval": approval_id, "decision": decision}
+        rows = await self._ledger.ask("approvals", EventRow, **values)
+        return approvals([row.event(self.id) for row in rows], rows[0].now) if rows else {}
 
 
 def _seconds_left(approval: Approval, now: datetime) -> float | None:
@@ -325,4 +325,4 @@ class Conversations(Generic[Document]):
     async def summaries(self, *, before: UUID | None = None, limit: int = 100) -> Sequence[Summary]:
         """Return conversations as a list shows them, newest first."""
         values = {"before": before or HIGHEST, "limit": limit}
-        return [Summary(*row) for row in await self._ledger.ask("recent_conversations", **values)]
+        return await self._ledger.ask("recent_conversations", Summary, **values)

@@ -58,7 +58,7 @@ async def assemble(shared: Shared) -> DocumentAssembly:
     proofs = AnchorProofs(shared.reader, networks)
     bundles = open_bundles(shared.ledger, shared.objects, stamper, proofs, shared.vkey)
     policy, note = _policy(shared.settings), local_notice(shared.settings)
-    abilities = {row[0] for row in await shared.database.rows(sql.query("abilities"))}
+    abilities = {*await shared.database.values(sql.query("abilities"))}
     notify = partial(shared.notifier.touch, topic(DOCUMENT.name))
 
     def documents(tenant: str) -> Documents:
@@ -172,8 +172,7 @@ def _workers(shared: Shared, policy: Policy, stamper: Stamper, bundles: Bundles)
 async def wake_stalled(database: Database, policy: Policy) -> int:
     """Let executors decide again where attempts are left, as after the limit was raised; return how many."""
     attempts = json.dumps({evidence.value: policy.attempts_of(evidence) for evidence in Evidence})
-    row = await database.row(sql.query("wake_stalled"), attempts=attempts, most=STALLED_LIMIT)
-    return int(row[0]) if row else 0
+    return int(await database.value(sql.query("wake_stalled"), attempts=attempts, most=STALLED_LIMIT))
 
 
 async def expire_attempts(database: Database, notifier: Notifier) -> int:

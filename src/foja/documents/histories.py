@@ -14,7 +14,7 @@ from foja.documents.model.history import read
 from foja.documents.model.view import Obstacles
 from foja.errors import UnknownEntity
 from foja.jobs.announcement import LIVING_SECONDS
-from foja.ledger.event import Event, event_of, parse_id
+from foja.ledger.event import Event, EventRow, parse_id
 
 
 class DocumentHistories(DocumentLists):
@@ -57,11 +57,10 @@ class DocumentHistories(DocumentLists):
     async def _obstacles(self, document: UUID) -> Obstacles:
         """Return what keeps a document waiting; read the abilities of the installation on the way."""
         await self._ledger.ask("queue_woken")
-        [(abilities, paused, *others)] = await self._ledger.ask(
-            "document_obstacles", document=document, living=LIVING_SECONDS
-        )
-        self.abilities = frozenset(abilities)
-        return Obstacles(tuple(paused), *others)
+        values = {"document": document, "living": LIVING_SECONDS}
+        [row] = await self._ledger.ask("document_obstacles", Obstacles, **values)
+        self.abilities = frozenset(row.abilities)
+        return row
 
     async def _rendition(self, document: UUID) -> str:
         events, _ = await self._history(document)
@@ -70,10 +69,10 @@ class DocumentHistories(DocumentLists):
         raise UnknownEntity(f"document {document} has no digest, it was erased; give witness_hash")
 
     async def _history(self, document: UUID) -> tuple[Sequence[Event], datetime]:
-        rows = await self._ledger.ask("document_history", document=document)
+        rows = await self._ledger.ask("document_history", EventRow, document=document)
         if not rows:
             raise unknown(document)
-        return [event_of(document, *row[:-1]) for row in rows], rows[0][-1].astimezone(UTC)
+        return [row.event(document) for row in rows], rows[0].now.astimezone(UTC)
 
 
 def unknown(document: UUID) -> UnknownEntity:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, NamedTuple, Protocol
 from uuid import UUID
 
 from foja.core.fields import many
 from foja.documents.model.states import State
+from foja.driver.tenant_statement import UNNAMED, Row
 from foja.errors import BadPayload
 from foja.proofs.notices import remark
 
@@ -50,7 +51,7 @@ class DocumentState(NamedTuple):
 class Queries(Protocol):
     """Runs named queries for one tenant: the ledger, or only a connection."""
 
-    async def ask(self, question: str, **values: object) -> Sequence[tuple[Any, ...]]: ...
+    async def ask(self, question: str, of: type[Row] = UNNAMED, /, **values: object) -> list[Row]: ...
 
 
 class DocumentLists:
@@ -135,9 +136,9 @@ class DocumentLists:
         return await self._listed([*dict.fromkeys(found)][:limit])
 
     async def _listed(self, documents: Sequence[UUID]) -> builtins.list[DocumentRow]:
-        rows = await self._ledger.ask("documents_listed", documents=list(documents))
+        rows = await self._ledger.ask("documents_listed", DocumentRow, documents=list(documents))
         notes = await self._notes(documents)
-        return [DocumentRow(*(*row, notes[row[0]])) for row in rows]
+        return [replace(row, note=notes[row.id]) for row in rows]
 
     async def _ids(self, query: str, **values: object) -> Sequence[UUID]:
         return [document for (document,) in await self._ledger.ask(query, **values)]

@@ -21,8 +21,6 @@ class DatabaseClock:
     async def now(self) -> datetime:
         """Return the time now, in UTC, by the database's clock."""
         if self._asked is None or time.monotonic() - self._asked[1] > REFRESH_SECONDS:
-            row = await self._database.row(sql.query("clock"))
-            assert row is not None
-            self._asked = row[0], time.monotonic()
+            self._asked = await self._database.value(sql.query("clock")), time.monotonic()
         told, at = self._asked
         return told + timedelta(seconds=time.monotonic() - at)

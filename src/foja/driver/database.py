@@ -22,7 +22,7 @@ from foja.driver.encoding import Packed
 from foja.driver.pool import Pool
 from foja.driver.refusals import OnRedis as OnRedis
 from foja.driver.refusals import refusal as refusal
-from foja.driver.tenant_statement import Row, TenantStatements
+from foja.driver.tenant_statement import UNNAMED, Row, TenantStatements
 from foja.sql import query
 from foja.sql.migrate import difference
 
@@ -206,6 +206,11 @@ class _Packed(Dumper):
         return obj
 
 
+def maker(of: type[Row]) -> Callable[[Sequence[Any]], Row]:
+    """Return what makes an instance of a class of a row."""
+    return of if of is tuple else lambda row: of(*row)
+
+
 async def _backend(connection: Connection) -> int:
     row = await (await connection.execute(query("backend"), prepare=False)).fetchone()
     return int(row[0]) if row else 0
@@ -287,13 +292,13 @@ class Database:
         finally:
             self._pool.release(connection)
 
-    async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
-        """Run one statement and return its rows."""
-        return await self._fetch(tuple, query, values, binary=False)
+    async def rows(self, query: LiteralString, of: type[Row] = UNNAMED, /, **values: object) -> list[Row]:
+        """Run one statement and return its rows, each as an `of`: a class with the names of the columns."""
+        return await self._fetch(maker(of), query, values, binary=False)
 
-    async def many(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
+    async def many(self, query: LiteralString, of: type[Row] = UNNAMED, /, **values: object) -> list[Row]:
         """Run one statement and return its rows, in binary: faster for thousands of rows."""
-        return await self.made(tuple, query, **values)
+        return await self.made(maker(of), query, **values)
 
     async def made(
         self, make: Callable[[Sequence[Any]], Row], query: LiteralString, **values: object
@@ -301,17 +306,31 @@ class Database:
         """Run one statement and return what `make` makes of each of its thousands of rows."""
         return await self._fetch(make, query, values, binary=True)
 
-    async def row(self, query: LiteralString, **values: object) -> tuple[Any, ...] | None:
+    async def row(self, query: LiteralString, of: type[Row] = UNNAMED, /, **values: object) -> Row | None:
         """Run one statement and return its only row, if any."""
-        found = await self.rows(query, **values)
+        found = await self.rows(query, of, **values)
+        return found[0] if found else None
+
+    async def one(self, query: LiteralString, of: type[Row] = UNNAMED, /, **values: object) -> Row:
+        """Run one statement that always has a row, and return it."""
+        [found] = await self.rows(query, of, **values)
+        return found
+
+    async def values(self, query: LiteralString, **values: object) -> list[Any]:
+        """Run one statement and return its only column."""
+        return [value for (value,) in await self.rows(query, **values)]
+
+    async def value(self, query: LiteralString, **values: object) -> Any:
+        """Run one statement and return the only column of its only row, or None if there is no row."""
+        found = await self.values(query, **values)
         return found[0] if found else None
 
     async def rows_within(
-        self, seconds: float, query: LiteralString, **values: object
-    ) -> list[tuple[Any, ...]]:
+        self, seconds: float, query: LiteralString, of: type[Row] = UNNAMED, /, **values: object
+    ) -> list[Row]:
         """Run one statement, for no tenant, and return its rows; raise if it takes longer than this."""
         async with self.connection() as connection:
-            return await connection.statements.fetch_within(seconds, query, values)
+            return await connection.statements.fetch_within(seconds, query, values, maker(of))
 
     async def _fetch(
         self,

@@ -14,7 +14,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias
 
 import psycopg
 from psycopg import capabilities
@@ -24,6 +24,7 @@ from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import ConnStatus, ExecStatus, Format
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.waiting import Ready, Wait
+from typing_extensions import TypeVar
 
 from foja.driver.connection import Connection
 from foja.driver.encoding import TEXT_OID
@@ -35,7 +36,8 @@ CHUNKED = capabilities.has_stream_chunked()  # libpq 17 and later
 MAX_PREPARED = 500  # of one connection; what comes later is parsed every time
 PLACEHOLDER = re.compile(r"%(?:\((\w+)\)([sb])|%)")
 FORMATS = {"s": PyFormat.AUTO, "b": PyFormat.BINARY}
-Row = TypeVar("Row")
+Row = TypeVar("Row", default=tuple[Any, ...])
+UNNAMED: Any = tuple  # the class of rows that are unpacked where they are read
 Key: TypeAlias = tuple[bytes, tuple[int, ...]]  # a statement and the types of its values
 
 
@@ -72,11 +74,15 @@ class TenantStatements:
         return await self._fetch(first, statement, values, make, binary=binary)
 
     async def fetch_within(
-        self, seconds: float, statement: str, values: Mapping[str, object]
-    ) -> list[tuple[Any, ...]]:
-        """Run a statement that fails after some seconds, and return its rows."""
+        self,
+        seconds: float,
+        statement: str,
+        values: Mapping[str, object],
+        make: Callable[[Sequence[Any]], Row],
+    ) -> list[Row]:
+        """Run a statement that fails after some seconds, and return what `make` makes of its rows."""
         first = Group(LIMIT_TIME, [b"%.0fms" % (seconds * 1000)])
-        return await self._fetch(first, statement, values, tuple, binary=False)
+        return await self._fetch(first, statement, values, make, binary=False)
 
     async def _fetch(
         self,

@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from foja import sql
 from foja.driver.database import Database
@@ -49,6 +49,24 @@ class Frozen(LedgerUnavailable):
     def __init__(self, pid: int) -> None:
         super().__init__(f"PostgreSQL (process {pid}) is frozen")
         self.code = f"frozen:{pid}"
+
+
+class Facts(NamedTuple):
+    """What the database says at one moment about no part in particular."""
+
+    now: datetime
+    halted: str | None  # why the log is
+    receivers: bool  # is a webhook on?
+    failing_since: datetime | None  # of all webhooks, if several addresses fail and none works
+
+
+class QueueRow(NamedTuple):
+    """A job type, and when a worker said last that it does it."""
+
+    type: str
+    paused: bool
+    paused_at: datetime | None
+    seen_at: datetime | None
 
 
 class Unhandled(Protocol):
@@ -229,9 +247,10 @@ class Health:
         return [name for (name,) in rows]
 
     async def _read(self) -> list[Part]:
-        rows = [Record(*row) for row in await self._reader.rows(sql.query("health_records"))]
-        records = {record.part: record for record in rows}
-        [(now, halted, receivers, failing_since)] = await self._reader.rows(sql.query("health_facts"))
+        found = await self._reader.rows(sql.query("health_records"), Record)
+        records = {record.part: record for record in found}
+        facts = await self._reader.one(sql.query("health_facts"), Facts)
+        now, halted = facts.now, facts.halted
         queues = await self._queues()
         queued = {
             name: each for name, each in queues.items() if name in self._jobs or name in records or each.known
@@ -242,11 +261,11 @@ class Health:
             before = records.get(LOG, Record(LOG))
             since, words = before.failing_since or now, f"the log is halted: {halted}"
             records[LOG] = Record(LOG, before.worked_at, now, since, "log_halted", words)
-        if receivers:
+        if facts.receivers:
             names.append(WEBHOOKS)
             before = records.get(WEBHOOKS, Record(WEBHOOKS))
             records[WEBHOOKS] = Record(
-                WEBHOOKS, before.worked_at, before.failed_at, failing_since, before.code, before.error
+                WEBHOOKS, before.worked_at, before.failed_at, facts.failing_since, before.code, before.error
             )
         return [self._part(records.get(name, Record(name)), now, queued.get(name)) for name in names]
 
@@ -263,10 +282,10 @@ class Health:
     async def _queues(self) -> dict[str, Queued]:
         waiting = {each.type: each for each in await self._unhandled()}
         queues: dict[str, Queued] = {}
-        for job_type, *facts in await self._reader.rows(sql.query("health_queues")):
-            each = waiting.get(job_type)
+        for row in await self._reader.rows(sql.query("health_queues"), QueueRow):
+            each = waiting.get(row.type)
             about = (each.seen, each.ready_at) if each else (None, None)
-            queues[f"job:{job_type}"] = Queued(*facts, *about)
+            queues[f"job:{row.type}"] = Queued(row.paused, row.paused_at, row.seen_at, *about)
         return queues
 
     def _part(self, record: Record, now: datetime, queued: Queued | None) -> Part:

@@ -66,14 +66,14 @@ def _chores(shared: Shared, decoders: Decoders, specs: Sequence[VariantSpec]) ->
 async def sweep_variants(database: Database, specs: Sequence[VariantSpec], most: int) -> int:
     """Ask for variants that images lack since the set was changed; return how many images."""
     digests = [spec.digest for spec in specs]
-    row = await database.row(sql.query("sweep_variants"), set=set_digest(specs), specs=digests, most=most)
-    return int(row[0]) if row else 0
+    return int(
+        await database.value(sql.query("sweep_variants"), set=set_digest(specs), specs=digests, most=most)
+    )
 
 
 async def arm_retries(database: Database) -> int:
     """Allow more than one automatic retry after seven good days; return 1 if that is new."""
-    row = await database.row(sql.query("arm_retries"))
-    return int(bool(row and row[0]))
+    return int(bool(await database.value(sql.query("arm_retries"))))
 
 
 async def _set_rules(shared: Shared) -> None:

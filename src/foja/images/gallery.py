@@ -10,11 +10,12 @@ from typing import Any
 from uuid import UUID
 
 from foja.blobs.objects import until_referred
+from foja.driver.tenant_statement import UNNAMED, Row
 from foja.errors import BadPayload, UnknownEntity, UnknownImage, UnknownProduct
 from foja.images.model.address import OTHER_FORM, has_other_form
-from foja.images.model.events import ADDED, DESCRIBED, IMAGE, METADATA, MOVED, REMOVED, REPLACED, Fact
+from foja.images.model.events import ADDED, DESCRIBED, IMAGE, MOVED, REMOVED, REPLACED, Fact
 from foja.images.model.gallery import Image, added, fold
-from foja.images.reads import ImageReads
+from foja.images.reads import ImageReads, ImageRow
 from foja.images.uploads import Uploads
 from foja.ledger.event import Event, new_id, parse_id
 from foja.ledger.ledger import Ledger
@@ -161,18 +162,19 @@ class Gallery(Stream):
     async def list(self, *, at: int | None = None) -> GalleryView:
         """Return the images in order; with `at`, as they were after so many events."""
         if at is not None:
-            facts = [Fact(*row) for row in await self._ask("gallery_facts", length=at)]
+            facts = await self._ask("gallery_facts", Fact, length=at)
             return GalleryView(fold(facts), len(facts))
-        rows = await self._ask("gallery")
-        return GalleryView([_image(row[1:]) for row in rows if row[1] is not None], rows[0][0] if rows else 0)
+        rows = await self._ask("gallery", ImageRow)
+        images = [row.image() for row in rows if row.id is not None]
+        return GalleryView(images, rows[0].next_seq if rows else 0)
 
     async def image(self, image_id: UUID | str) -> Image:
         """Return one image, or raise `UnknownImage`."""
         image = parse_id(image_id, "image")
-        row = await self._reads.find(self.id, image)
-        if row is None:
+        found = await self._reads.find(self.id, image)
+        if found is None:
             raise UnknownImage(f"{self.id} has no image {image}; it was removed, or is of another product")
-        return _image(row)
+        return found
 
     async def after(self, event: Event, image_id: UUID | None = None) -> Image:
         """Return the image that an event of yours added, or changed if you name it, as it was right after it.
@@ -183,8 +185,8 @@ class Gallery(Stream):
         image = event.id if image_id is None else image_id
         if event.place is not None and event.at is not None:
             return added(Fact(event.seq, event.id, ADDED, event.at, None, event.payload), event.place)
-        if row := await self._reads.find(self.id, image):
-            return replace(_image(row), replayed=event.replayed)
+        if found := await self._reads.find(self.id, image):
+            return replace(found, replayed=event.replayed)
         then = await self.list(at=event.seq + 1)
         return replace(next(each for each in then if each.id == image), replayed=event.replayed)
 
@@ -222,16 +224,8 @@ class Gallery(Stream):
                 raise UnknownProduct(f"there is no product {self.id}") from None
             raise
 
-    async def _ask(self, query: str, **values: object) -> Sequence[tuple[Any, ...]]:
-        return await self._ledger.ask(query, entity=self.id, **values)
-
-
-def _image(row: tuple[Any, ...]) -> Image:
-    image_id, order, url, alt, created_at, content_seq, alt_seq, body, thumbnails, *shown = row
-    metadata = {name: body[name] for name in METADATA if name in (body or {})}
-    return Image(
-        image_id, order, url, alt, created_at, content_seq, alt_seq, metadata, thumbnails or {}, *shown
-    )
+    async def _ask(self, query: str, of: type[Row] = UNNAMED, /, **values: object) -> Sequence[Row]:
+        return await self._ledger.ask(query, of, entity=self.id, **values)
 
 
 def _key(image: UUID, given: str | None) -> str:

@@ -150,10 +150,10 @@ class Images(Generic[Document]):
     async def rendering(self, image: Image | UUID | str) -> RenderState:
         """Return the state of an image's variants: of its last job, as the seed names it."""
         wanted = _image_id(image)
-        rows = await self._ledger.ask("thumbnail_job", image=wanted)
+        rows = await self._ledger.ask("thumbnail_job", RenderState, image=wanted)
         if not rows:
             raise UnknownImage(f"there is no image {wanted}; it was removed, or is of another tenant")
-        return RenderState(*rows[0])
+        return rows[0]
 
     async def renderings(self, product_id: UUID | str) -> dict[UUID, RenderState]:
         """Return how far the variants of each image of a gallery are."""
@@ -168,8 +168,7 @@ class Images(Generic[Document]):
 
     async def summaries(self, *, before: UUID | None = None, limit: int = 100) -> Sequence[GallerySummary]:
         """Return galleries as a list shows them, newest first; `before` is the last id of the page before."""
-        rows = await self._ledger.ask("product_page", before=before or HIGHEST, limit=limit)
-        return [GallerySummary(*row) for row in rows]
+        return await self._ledger.ask("product_page", GallerySummary, before=before or HIGHEST, limit=limit)
 
     async def delete(
         self, product_id: UUID | str, *, reason: str = "product deleted", actor: str | None = None
@@ -185,7 +184,7 @@ class Images(Generic[Document]):
 
     async def products(self, *, after: UUID | None = None, limit: int = 100) -> Sequence[UUID]:
         """Return the ids of products in order; `after` is the last id of the page before."""
-        return [row[0] for row in await self._ledger.ask("product_ids", after=after, limit=limit)]
+        return [each for (each,) in await self._ledger.ask("product_ids", after=after, limit=limit)]
 
     async def products_with_counts(self, *, limit: int = 100) -> Sequence[tuple[UUID, int, UUID | None]]:
         """Return products with the number of their images and their supplier, newest first."""

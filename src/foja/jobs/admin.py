@@ -104,11 +104,11 @@ class Jobs:
     async def named(self, jobs: Sequence[int]) -> Sequence[JobView]:
         """Return those of these jobs that there are, newest first."""
         values = {"jobs": [*jobs], "tenant": self._tenant}
-        return [JobView(*row) for row in await self._database.rows(sql.query("jobs_named"), **values)]
+        return await self._database.rows(sql.query("jobs_named"), JobView, **values)
 
     async def paused(self) -> builtins.list[str]:
         """Return the types of which nothing is claimed now."""
-        return [name for (name,) in await self._database.rows(sql.query("paused_types"))]
+        return await self._database.values(sql.query("paused_types"))
 
     async def unhandled(self) -> Sequence[UnhandledType]:
         """Return the types with ready jobs that no running worker does."""
@@ -148,8 +148,7 @@ class Jobs:
 
     async def _find(self, **wanted: object) -> builtins.list[JobView]:
         filters = dict.fromkeys(("state", "type", "entity", "job", "before")) | {"limit": 1} | wanted
-        rows = await self._database.rows(sql.query("list_jobs"), tenant=self._tenant, **filters)
-        return [JobView(*row) for row in rows]
+        return await self._database.rows(sql.query("list_jobs"), JobView, tenant=self._tenant, **filters)
 
     async def _chosen(
         self, jobs: JobIds, state: Wanted, job_type: Type, entity_id: OfStream
@@ -182,15 +181,13 @@ class Jobs:
 
     async def _change_one(self, action: str, job_id: int, actor: str | None) -> int:
         await self.show(job_id)
-        row = await self._database.row(
-            sql.query("change_jobs"), action=action, jobs=[job_id], tenant=self._tenant, actor=actor
-        )
-        return int(row[0]) if row else 0
+        values = {"jobs": [job_id], "tenant": self._tenant, "actor": actor}
+        return int(await self._database.value(sql.query("change_jobs"), action=action, **values))
 
     async def _switch(self, action: str, job_type: str, actor: str | None) -> PausedType:
         if not self._shared:
             raise NotAllowed("all tenants share a job type; only the operator of the installation pauses one")
-        row = await self._operator.row(sql.query("switch_jobs"), action=action, type=job_type, actor=actor)
-        if row is None or not row[0]:
+        values = {"type": job_type, "actor": actor}
+        if not await self._operator.value(sql.query("switch_jobs"), action=action, **values):
             raise UnknownJob(f"there is no job type {job_type!r}; `foja jobs list` shows those in use")
         return PausedType(job_type, action == "pause")

@@ -8,10 +8,11 @@ import logging
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, LiteralString, NamedTuple, Protocol
+from typing import LiteralString, NamedTuple, Protocol
 from uuid import UUID, uuid4
 
 from foja import sql
+from foja.driver.tenant_statement import UNNAMED, Row
 from foja.errors import FojaError
 from foja.faults import Watch
 from foja.sql.network import process_name
@@ -28,7 +29,7 @@ log = logging.getLogger("foja.jobs")
 class Rows(Protocol):
     """What runs one statement and returns its rows."""
 
-    async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]: ...
+    async def rows(self, query: LiteralString, of: type[Row] = UNNAMED, /, **values: object) -> list[Row]: ...
 
 
 class UnhandledType(NamedTuple):
@@ -50,8 +51,7 @@ async def find_unhandled(database: Rows, tenant: str | None = None) -> list[Unha
     """Return the types with ready jobs that no living worker does: of one tenant, or of all."""
     await database.rows(sql.query("queue_woken"))
     limits = {"most": MAX_COUNTED, "living": LIVING_SECONDS}
-    rows = await database.rows(sql.query("unhandled_types"), tenant=tenant, **limits)
-    return [UnhandledType(*row) for row in rows]
+    return await database.rows(sql.query("unhandled_types"), UnhandledType, tenant=tenant, **limits)
 
 
 @dataclass(slots=True)

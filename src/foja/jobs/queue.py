@@ -68,10 +68,9 @@ class Queue:
 
     async def claim(self, job_type: str, most: int, worker: str) -> list[Job]:
         """Lease up to `most` jobs; one that a worker died with comes alone."""
-        rows = await self.database.many(
-            sql.query("claim_jobs"), type=job_type, tenant=self._tenant, limit=most, worker=worker
+        jobs = await self.database.many(
+            sql.query("claim_jobs"), Job, type=job_type, tenant=self._tenant, limit=most, worker=worker
         )
-        jobs = [Job(*row) for row in rows]
         if corrected := sum(job.corrected for job in jobs):
             JOB_CORRECTIONS.inc(corrected)
         return jobs
@@ -113,9 +112,7 @@ class Queue:
 
     async def _numbers(self) -> TypeNumbers:
         if self._types is None:
-            row = await self.database.row(sql.query("job_types"))
-            assert row is not None
-            self._types = TypeNumbers(*map(int, row))
+            self._types = await self.database.one(sql.query("job_types"), TypeNumbers)
         return self._types
 
     def _report(self, settled: Settled, verdicts: Sequence[Settlement]) -> None:

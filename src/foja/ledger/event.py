@@ -102,6 +102,36 @@ class _Unfrozen:
 event_of = cast("Callable[..., Event]", _Unfrozen)
 
 
+class EventRow(NamedTuple):
+    """An event as a short history is read, with the time of reading."""
+
+    seq: int
+    id: UUID
+    kind: str
+    v: int
+    at: datetime
+    actor: str | None
+    source: str
+    payload: Any
+    body_hash: bytes
+    now: datetime
+
+    def event(self, entity_id: UUID) -> Event:
+        """Return it as an event of a stream."""
+        return Event(
+            entity_id,
+            self.seq,
+            self.id,
+            self.kind,
+            self.v,
+            self.at,
+            self.actor,
+            self.source,
+            self.payload,
+            self.body_hash,
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Transient:
     """An event that is shown live and never stored: it has a position in its turn, and no number."""

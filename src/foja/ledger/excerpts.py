@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
 from foja.core.bundle.history import link
@@ -79,6 +80,25 @@ class EventProof:
         return verify(self.file(), trust)
 
 
+class StoredEvent(NamedTuple):
+    """A sealed event as it is stored, with what only some questions ask for."""
+
+    domain: str
+    seq: int
+    id: UUID
+    kind: str
+    v: int
+    at: datetime
+    actor: str | None
+    source: str
+    payload: str | None
+    salt: bytes | None
+    body_hash: bytes
+    place: int = 1  # of its stream in the question
+    previous: bytes | None = None  # the chain hash before it; None at the first event
+    chain_hash: bytes = b""
+
+
 async def prove_event(ledger: Ledger, entity_id: UUID, seq: int) -> EventProof:
     """Return the proof of an event against the newest published checkpoint.
 
@@ -123,12 +143,12 @@ async def _arguments(ledger: Ledger, event: Excerpt) -> Json:
 
 async def excerpt(ledger: Ledger, entity_id: UUID, seq: int) -> Excerpt:
     """Return one sealed event with everything needed to check it."""
-    rows = await ledger.ask("read_excerpt", entity=entity_id, seq=seq)
+    rows = await ledger.ask("read_excerpt", StoredEvent, entity=entity_id, seq=seq)
     if not rows:
         raise UnknownEntity(f"stream {entity_id} has no sealed event {seq}; see `foja events`")
-    domain, _, *row, before, here = rows[0]
-    previous = before or genesis(domain, entity_id)
-    return replace(_unlinked(domain, entity_id, row), previous=previous, chain_hash=here)
+    [row] = rows
+    previous = row.previous or genesis(row.domain, entity_id)
+    return replace(_unlinked(entity_id, row), previous=previous, chain_hash=row.chain_hash)
 
 
 async def domain_of(ledger: Ledger, entity_id: UUID) -> str:
@@ -148,9 +168,10 @@ async def excerpts(ledger: Ledger, entity_id: UUID, high: int | None = None) -> 
     """Yield the sealed events of a stream below `high`, with their chain hashes."""
     domain = await domain_of(ledger, entity_id)
     head, seq = genesis(domain, entity_id), 0
-    while page := await ledger.ask("read_excerpts", entity=entity_id, low=seq, high=high, limit=PAGE_EVENTS):
+    values = {"entity": entity_id, "high": high, "limit": PAGE_EVENTS}
+    while page := await ledger.ask("read_excerpts", StoredEvent, low=seq, **values):
         for row in page:
-            event = link(_unlinked(domain, entity_id, row), head)
+            event = link(_unlinked(entity_id, row), head)
             head, seq = event.chain_hash, event.seq + 1
             yield event
 
@@ -163,18 +184,30 @@ async def histories(ledger: Ledger, wanted: Sequence[tuple[UUID, int]]) -> list[
     short = [each for each in wanted if each[1] <= PAGE_EVENTS]
     ids, lengths = [each[0] for each in short], [each[1] for each in short]
     found: dict[tuple[UUID, int], list[Excerpt]] = {each: [] for each in wanted}
-    for place, domain, *row in await ledger.ask_many("read_histories", entities=ids, lengths=lengths):
-        events = found[short[place - 1]]
-        head = events[-1].chain_hash if events else genesis(domain, ids[place - 1])
-        events.append(link(_unlinked(domain, ids[place - 1], row), head))
+    for row in await ledger.ask_many("read_histories", StoredEvent, entities=ids, lengths=lengths):
+        events, entity_id = found[short[row.place - 1]], ids[row.place - 1]
+        head = events[-1].chain_hash if events else genesis(row.domain, entity_id)
+        events.append(link(_unlinked(entity_id, row), head))
     for entity_id, length in found.keys() - short:
         found[entity_id, length] = [event async for event in excerpts(ledger, entity_id, length)]
     return [found[each] for each in wanted]
 
 
-def _unlinked(domain: str, entity_id: UUID, row: Sequence[Any]) -> Excerpt:
+def _unlinked(entity_id: UUID, row: StoredEvent) -> Excerpt:
     """Return an event as it was recorded, without its chain hashes."""
-    seq, event_id, kind, v, at, actor, source, payload, salt, body_hash = row
-    parsed = None if payload is None else parse(payload)
-    fields = (domain, entity_id, seq, event_id, kind, v, microseconds(at), actor, source, parsed, salt)
-    return Excerpt(*fields, body_hash=body_hash, previous=b"", chain_hash=b"")
+    return Excerpt(
+        row.domain,
+        entity_id,
+        row.seq,
+        row.id,
+        row.kind,
+        row.v,
+        microseconds(row.at),
+        row.actor,
+        row.source,
+        None if row.payload is None else parse(row.payload),
+        row.salt,
+        body_hash=row.body_hash,
+        previous=b"",
+        chain_hash=b"",
+    )

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
 from foja import sql
@@ -24,7 +24,59 @@ from foja.ledger.live.notifier import Notifier
 ORIGIN, IDX = re.compile("[0-9]{1,9}"), re.compile("-1|[0-9]{1,18}")
 PAGE_LEAVES = 500
 POLL_SECONDS = 1.0
-Row = tuple[Any, ...]
+
+
+class Covered(NamedTuple):
+    """A leaf of an event that is asked about, and a checkpoint that covers it."""
+
+    place: int  # of the event in the question, from 1
+    origin: int
+    idx: int
+    size: int
+    note: str
+
+    @property
+    def checkpoint(self) -> tuple[int, int]:
+        """What names the checkpoint: its log and its size."""
+        return self.origin, self.size
+
+
+class Signed(NamedTuple):
+    """A checkpoint as it was signed."""
+
+    size: int
+    note: str
+
+
+class FirstCosigned(NamedTuple):
+    """The first checkpoint over a leaf that enough cosigners signed."""
+
+    place: int
+    size: int
+    note: str
+
+
+class LeafPlace(NamedTuple):
+    """The leaf of an event."""
+
+    origin: int
+    idx: int
+
+
+class NewestNote(NamedTuple):
+    """The newest published checkpoint of the open log."""
+
+    note: str
+    origin: int
+    size: int
+
+
+class StoredLog(NamedTuple):
+    """The epoch of the installation, and a log of it."""
+
+    epoch: str
+    size: int | None  # None: there is no such log
+    closed: bool
 
 
 @dataclass(slots=True)
@@ -56,19 +108,18 @@ class Log:
 
         A checkpoint that enough cosigners signed is preferred. Its cosignatures are part of the proof.
         """
-        leaf = await self._database.row(sql.query("find_leaf"), entity=entity_id, seq=seq)
+        leaf = await self._database.row(sql.query("find_leaf"), LeafPlace, entity=entity_id, seq=seq)
         if leaf is None:
             raise NotCovered(f"event {seq} of {entity_id} is not in the log yet; run `foja worker`")
-        origin, _, idx, _ = leaf
-        row = await self._cosigned(origin, idx) or await self._database.row(
-            sql.query("published_checkpoint"), origin=origin, idx=idx
+        origin, idx = leaf.origin, leaf.idx
+        signed = await self._cosigned(origin, idx) or await self._database.row(
+            sql.query("published_checkpoint"), Signed, origin=origin, idx=idx
         )
-        if row is None:
+        if signed is None:
             raise NotCovered(f"no published checkpoint covers leaf {idx} yet; run `foja worker`")
-        size, note = row
-        files = await self._read_tiles(origin, tiles.inclusion_tiles(idx, size))
-        path = tiles.prove_inclusion(idx, size, files)
-        return Proof(idx, tuple(path), note + await self._cosignatures(origin, size))
+        files = await self._read_tiles(origin, tiles.inclusion_tiles(idx, signed.size))
+        path = tiles.prove_inclusion(idx, signed.size, files)
+        return Proof(idx, tuple(path), signed.note + await self._cosignatures(origin, signed.size))
 
     async def prove_first(
         self, events: Sequence[tuple[UUID, int]], *, patient: bool = False
@@ -80,16 +131,17 @@ class Log:
         share are read and computed once.
         """
         ids, seqs = [each[0] for each in events], [each[1] for each in events]
-        rows = await self._database.rows(sql.query("first_checkpoints"), entities=ids, seqs=seqs)
+        rows = await self._database.rows(sql.query("first_checkpoints"), Covered, entities=ids, seqs=seqs)
         rows = await self._prefer_cosigned(rows, patient=patient)
         proofs: list[Proof | None] = [None] * len(events)
-        for origin, size in {(row[1], row[3]) for row in rows}:
-            covered = [row for row in rows if (row[1], row[3]) == (origin, size)]
-            needed = {tile for row in covered for tile in tiles.inclusion_tiles(row[2], size)}
+        for origin, size in {row.checkpoint for row in rows}:
+            covered = [row for row in rows if row.checkpoint == (origin, size)]
+            needed = {tile for row in covered for tile in tiles.inclusion_tiles(row.idx, size)}
             hash_at = tiles.hash_reader(size, await self._read_tiles(origin, needed))
             lines = await self._cosignatures(origin, size)
-            for place, _, idx, _, note in covered:
-                proofs[place - 1] = Proof(idx, tuple(inclusion_proof(idx, size, hash_at)), note + lines)
+            for row in covered:
+                path = tuple(inclusion_proof(row.idx, size, hash_at))
+                proofs[row.place - 1] = Proof(row.idx, path, row.note + lines)
         return proofs
 
     async def prove_growth(self, origin: int, old: int, new: int) -> list[bytes]:
@@ -99,11 +151,10 @@ class Log:
 
     async def checkpoint(self) -> str:
         """Return the newest published checkpoint with its cosignatures, or raise `NotCovered`."""
-        row = await self._database.row(sql.query("newest_note"))
-        if row is None:
+        newest = await self._database.row(sql.query("newest_note"), NewestNote)
+        if newest is None:
             raise NotCovered("no checkpoint is published yet; run `foja worker`")
-        note, origin, size = row
-        return str(note) + await self._cosignatures(origin, size)
+        return newest.note + await self._cosignatures(newest.origin, newest.size)
 
     async def checkpoint_of(self, origin: int) -> str:
         """Return the published checkpoint of one log with its cosignatures, or raise `ObjectMissing`."""
@@ -154,16 +205,14 @@ class Log:
         if isinstance(after, int):
             return await self._find_place(after)
         epoch, origin, idx = _parse(after)
-        row = await self._database.row(sql.query("log_state"), origin=origin)
-        assert row is not None
+        stored = await self._stored(origin)
         if epoch is None:
-            return LogPosition(row[0])
-        if epoch != row[0]:
+            return LogPosition(stored.epoch)
+        if epoch != stored.epoch:
             return Reset("epoch")
-        size = row[1]
-        if size is None and idx >= 0:
+        if stored.size is None and idx >= 0:
             return Reset("origin")
-        if idx >= (size or 0):
+        if idx >= (stored.size or 0):
             return Reset("future")
         return LogPosition(epoch, origin, idx)
 
@@ -171,22 +220,20 @@ class Log:
         """Return the position of the event with this number: from 0, over all logs in their order."""
         origin = 1
         while True:
-            row = await self._database.row(sql.query("log_state"), origin=origin)
-            assert row is not None
-            epoch, size, closed = row
-            if number < (size or 0):
-                return LogPosition(epoch, origin, max(number, -1))
-            if not closed:
+            stored = await self._stored(origin)
+            size = stored.size or 0
+            if number < size:
+                return LogPosition(stored.epoch, origin, max(number, -1))
+            if not stored.closed:
                 return Reset("future")
             origin, number = origin + 1, number - size
 
     async def _advance(self, position: LogPosition, limit: int) -> list[Event]:
-        row = await self._database.row(sql.query("log_state"), origin=position.origin)
-        assert row is not None
-        epoch, size, closed = row
-        if size is None or epoch != position.epoch:
+        stored = await self._stored(position.origin)
+        size = stored.size
+        if size is None or stored.epoch != position.epoch:
             return []
-        if closed and position.idx + 1 >= size:
+        if stored.closed and position.idx + 1 >= size:
             position.origin, position.idx = position.origin + 1, -1
             return await self._advance(position, limit)
         rows = await self._database.rows(
@@ -198,20 +245,22 @@ class Log:
             events.append(event_of(entity_id, *event, position.cursor))
         return events
 
+    async def _stored(self, origin: int) -> StoredLog:
+        return await self._database.one(sql.query("log_state"), StoredLog, origin=origin)
+
     async def _cosignatures(self, origin: int, size: int) -> str:
         """Return the lines that cosigners added to a checkpoint."""
-        row = await self._database.row(sql.query("cosignatures"), origin=origin, size=size)
-        return str(row[0]) if row else ""
+        return str(await self._database.value(sql.query("cosignatures"), origin=origin, size=size))
 
-    async def _cosigned(self, origin: int, idx: int) -> Row | None:
-        """Return size and note of the newest checkpoint over a leaf that enough cosigners signed, or None."""
+    async def _cosigned(self, origin: int, idx: int) -> Signed | None:
+        """Return the newest checkpoint over a leaf that enough cosigners signed, or None."""
         if self._quorum is None:
             return None
         keys, required = list(self._quorum.keys), self._quorum.required
-        query = sql.query("cosigned_checkpoint")
-        return await self._database.row(query, origin=origin, idx=idx, keys=keys, required=required)
+        values = {"origin": origin, "idx": idx, "keys": keys, "required": required}
+        return await self._database.row(sql.query("cosigned_checkpoint"), Signed, **values)
 
-    async def _prefer_cosigned(self, rows: list[Row], *, patient: bool) -> list[Row]:
+    async def _prefer_cosigned(self, rows: list[Covered], *, patient: bool) -> list[Covered]:
         """Return the rows with the first checkpoint that enough cosigners signed, where there is one.
 
         With `patient`, leave out those whose checkpoint may still be signed.
@@ -220,29 +269,27 @@ class Log:
             return rows
         found = await self._database.rows(
             sql.query("first_cosigned"),
-            origins=[row[1] for row in rows],
-            leaves=[row[2] for row in rows],
+            FirstCosigned,
+            origins=[row.origin for row in rows],
+            leaves=[row.idx for row in rows],
             keys=list(self._quorum.keys),
             required=self._quorum.required,
         )
-        cosigned = {place: (size, note) for place, size, note in found}
-        unsigned = {(row[1], row[3]) for at, row in enumerate(rows, 1) if at not in cosigned}
+        cosigned = {each.place: each for each in found}
+        unsigned = {row.checkpoint for at, row in enumerate(rows, 1) if at not in cosigned}
         pending = {each for each in unsigned if patient and await self._is_being_cosigned(*each)}
-        chosen = [(*row[:3], *cosigned.get(at, row[3:])) for at, row in enumerate(rows, 1)]
-        return [row for row in chosen if (row[1], row[3]) not in pending]
+        better = [cosigned.get(at, row) for at, row in enumerate(rows, 1)]
+        chosen = [
+            row._replace(size=each.size, note=each.note) for row, each in zip(rows, better, strict=True)
+        ]
+        return [row for row in chosen if row.checkpoint not in pending]
 
     async def _is_being_cosigned(self, origin: int, size: int) -> bool:
         """Return whether a checkpoint is so new that enough cosigners may still sign it."""
         assert self._quorum
-        row = await self._database.row(
-            sql.query("is_being_cosigned"),
-            origin=origin,
-            size=size,
-            keys=list(self._quorum.keys),
-            required=self._quorum.required,
-            seconds=self._quorum.patience_seconds,
-        )
-        return bool(row and row[0])
+        quorum = {"keys": list(self._quorum.keys), "required": self._quorum.required}
+        values = {"origin": origin, "size": size, "seconds": self._quorum.patience_seconds, **quorum}
+        return bool(await self._database.value(sql.query("is_being_cosigned"), **values))
 
     async def _read_tiles(self, origin: int, needed: Iterable[tiles.Tile]) -> dict[tiles.Tile, bytes]:
         return {tile: (await self._store.read(f"log/{origin}/{tile.path}")).data for tile in needed}

@@ -17,6 +17,7 @@ from foja import sql
 from foja.core.fields import check_limit
 from foja.core.registry import Domain
 from foja.driver.database import Database
+from foja.driver.tenant_statement import UNNAMED, Row
 from foja.errors import CursorLost, WrongEntity
 from foja.ledger.event import MAX_SEQ, OPEN, Event, Reset
 
@@ -31,6 +32,15 @@ class StreamState:
     epoch: str
     next_seq: int
     sealed: int
+
+
+class StreamRow(NamedTuple):
+    """A stream as it is stored. One without events has no domain."""
+
+    epoch: str
+    next_seq: int
+    sealed: int
+    domain: str | None
 
 
 class BodyRow(NamedTuple):
@@ -123,13 +133,13 @@ class StreamReader:
         self.tenant, self._database = tenant, database.of(tenant)
         self._domain: str | None = None  # whose streams it reads; None: of every domain
 
-    async def ask(self, question: str, **values: object) -> list[tuple[Any, ...]]:
+    async def ask(self, question: str, of: type[Row] = UNNAMED, /, **values: object) -> list[Row]:
         """Return the rows of a query about this tenant's streams."""
-        return await self._database.rows(sql.query(question), tenant=self.tenant, **values)
+        return await self._database.rows(sql.query(question), of, tenant=self.tenant, **values)
 
-    async def ask_many(self, question: str, **values: object) -> list[tuple[Any, ...]]:
+    async def ask_many(self, question: str, of: type[Row] = UNNAMED, /, **values: object) -> list[Row]:
         """Return the rows of a query that may have thousands."""
-        return await self._database.many(sql.query(question), tenant=self.tenant, **values)
+        return await self._database.many(sql.query(question), of, tenant=self.tenant, **values)
 
     async def actors(self, entity_id: UUID) -> list[str]:
         """Return who acted in a stream, and in the stream of which it is a transcript; a thousand at most."""
@@ -137,10 +147,10 @@ class StreamReader:
 
     async def state(self, entity_id: UUID) -> StreamState:
         """Return where the stream stands now; raise `WrongEntity` if it is of another domain."""
-        [(*state, domain)] = await self.ask("stream_state", entity=entity_id)
-        if domain and self._domain and domain != self._domain:
-            raise WrongEntity(f"{entity_id} is not a {self._domain} but a {domain}; open it as one")
-        return StreamState(*state)
+        [row] = await self.ask("stream_state", StreamRow, entity=entity_id)
+        if row.domain and self._domain and row.domain != self._domain:
+            raise WrongEntity(f"{entity_id} is not a {self._domain} but a {row.domain}; open it as one")
+        return StreamState(row.epoch, row.next_seq, row.sealed)
 
     async def start(self, entity_id: UUID, after: str | int | None) -> Position | Reset:
         """Return where a reader with this cursor continues, or why it cannot."""
@@ -197,7 +207,7 @@ class StreamReader:
         """Return the newest events of these kinds that still have a body, newest first."""
         before = MAX_SEQ - 1 if before is None else before
         values = {"kinds": list(kinds), "before": before, "limit": limit}
-        return [BodyRow(*row) for row in await self.ask_many("read_newest", entity=entity_id, **values)]
+        return await self.ask_many("read_newest", BodyRow, entity=entity_id, **values)
 
     async def filled(self, entity_id: UUID, position: Position, limit: int) -> list[Event]:
         """Return what now stands in the holes of a position."""

@@ -92,15 +92,13 @@ class Sequencer:
 
     async def current(self) -> OpenLog:
         """Return the open log."""
-        row = await self._database.row(sql.query("open_log"), name=self._signer.name)
-        assert row is not None
-        return OpenLog(*row)
+        return await self._database.one(sql.query("open_log"), OpenLog, name=self._signer.name)
 
     async def is_behind(self) -> bool:
         """Return whether the open log has leaves that no published checkpoint covers."""
         current = await self.current()
-        known = await self._database.row(sql.query("last_published"), origin=current.origin)
-        return current.size > (known[0] if known else 0)
+        published = await self._database.value(sql.query("last_published"), origin=current.origin)
+        return current.size > (published or 0)
 
     async def restart(self) -> OpenLog:
         """Close the log at its last proven size and open one that names the old head."""
@@ -110,11 +108,8 @@ class Sequencer:
             consistent = True
         except Tampered:  # it is halted, or another key signed it, which may be lost
             consistent = False
-        opened = await self._database.row(
-            sql.query("restart_log"), origin=old.origin, name=self._signer.name, consistent=consistent
-        )
-        assert opened is not None
-        return OpenLog(*opened)
+        values = {"origin": old.origin, "name": self._signer.name, "consistent": consistent}
+        return await self._database.one(sql.query("restart_log"), OpenLog, **values)
 
     async def _published(self) -> Published:
         current = await self.current()
@@ -138,11 +133,11 @@ class Sequencer:
         return True
 
     async def _read_published(self, current: OpenLog) -> Published:
-        known = await self._database.row(sql.query("last_published"), origin=current.origin)
+        known = await self._database.value(sql.query("last_published"), origin=current.origin)
         try:
             stored = await self._store.read(current.path("checkpoint"))
         except ObjectMissing:
-            if known:
+            if known is not None:
                 await self._halt(current, MISSING)
             return current, Frontier(), None
         seen = parse_checkpoint(open_note(stored.data, [self._signer.verifier()]))
@@ -160,8 +155,8 @@ class Sequencer:
 
     async def _frontier(self, current: OpenLog, size: int) -> Frontier:
         """Return the tree at a size, from the nearest checkpoint and the leaves after it."""
-        row = await self._database.row(sql.query("last_checkpoint"), origin=current.origin, size=size)
-        frontier = Frontier.decode(row[2]) if row else Frontier()
+        found = await self._database.value(sql.query("last_frontier"), origin=current.origin, size=size)
+        frontier = Frontier.decode(found) if found is not None else Frontier()
         while frontier.size < size:
             high = min(size, frontier.size + BATCH)
             frontier = frontier.extend(map(leaf_hash, await self._entries(current, frontier.size, high)))
@@ -212,5 +207,4 @@ class Sequencer:
         raise LogHalted(f"log {current.name} is halted: {reason}; see `foja log restart --help`")
 
     async def _count(self, name: str, /, **values: object) -> int:
-        row = await self._database.row(sql.query(name), **values)
-        return int(row[0]) if row else 0
+        return int(await self._database.value(sql.query(name), **values))

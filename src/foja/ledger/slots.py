@@ -84,10 +84,9 @@ class Slots:
         """Extend the numbers that are still open to `ttl` seconds from now; return the new deadline."""
         _check_ttl(ttl)
         values = {"entity": self.entity_id, "tenant": self._reserver.tenant, "token": self.token, "ttl": ttl}
-        row = await self._reserver.ask("extend", self.entity_id, values, again=Busy)
-        assert row is not None
-        deadline: datetime = row[0]
-        return deadline
+        (deadline,) = await self._reserver.ask("extend", self.entity_id, values, again=Busy)
+        found: datetime = deadline
+        return found
 
     def seq(self, ordinal: int) -> int:
         """Return the number of an ordinal."""

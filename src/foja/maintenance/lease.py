@@ -76,5 +76,4 @@ class MaintenanceLease:
 
     async def _lease(self, seconds: float) -> bool:
         query = sql.query("lease_maintenance")
-        row = await self._database.row(query, worker=self._process, seconds=seconds)
-        return bool(row and row[0])
+        return bool(await self._database.value(query, worker=self._process, seconds=seconds))

@@ -45,4 +45,4 @@ async def read_acts(database: Database, tenant: str, *, installation: bool, limi
     """Return the newest acts of a tenant, and those about the installation if it may be seen."""
     tenants = [tenant, "system"] if installation else [tenant]
     values = {"tenants": tenants, "kinds": [*KINDS], "newest": NEWEST_EVENTS, "limit": limit}
-    return [Act(*row) for row in await database.rows(sql.query("recent_acts"), **values)]
+    return await database.rows(sql.query("recent_acts"), Act, **values)

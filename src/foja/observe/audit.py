@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from foja.documents.model.events import Fact
 from foja.documents.model.tokens import find_fault
 from foja.observe.findings import MAX_SHOWN, Anomalies, CheckReport
 from foja.observe.galleries import check_galleries
 from foja.observe.replay import LISTED, TRACKED, check_documents
-from foja.observe.snapshot import Row, Snapshot, snapshot
+from foja.observe.snapshot import Snapshot, snapshot
 
 GRACE = 5.0
 COUNTED = ("streams", "waiting", "open_slots")
@@ -28,7 +30,7 @@ class AuditQuery:
     found: str
     about_event: bool = field(default=True, kw_only=True)
 
-    def report(self, row: Row, findings: Anomalies) -> None:
+    def report(self, row: tuple[Any, ...], findings: Anomalies) -> None:
         """Add one row to the findings."""
         entity_id, seq = row[:2] if self.about_event else (None, None)
         findings.add(
@@ -120,17 +122,28 @@ async def _check_tokens(moment: Snapshot, findings: Anomalies) -> None:
             findings.add("token", expected=expected, found=found, entity_id=entity_id, seq=fact.seq)
 
 
+class Stray(NamedTuple):
+    """An event that does not belong to its stream, and the domain and tenant of that."""
+
+    entity_id: UUID
+    seq: int
+    kind: str
+    v: int
+    source: str
+    tenant: str
+    domain: str | None
+    owner: str | None
+
+
 async def _check_strays(moment: Snapshot, findings: Anomalies) -> None:
-    async for row in moment.rows("audit_strays"):
-        expected, found = _explain_stray(*row[2:])
-        findings.add("correlation", expected=expected, found=found, entity_id=row[0], seq=row[1])
+    async for row in moment.rows("audit_strays", Stray):
+        expected, found = _explain_stray(row)
+        findings.add("correlation", expected=expected, found=found, entity_id=row.entity_id, seq=row.seq)
 
 
-def _explain_stray(
-    kind: str, v: int, source: str, tenant: str, domain: str | None, owner: str | None
-) -> tuple[str, str]:
-    if domain is None:
+def _explain_stray(row: Stray) -> tuple[str, str]:
+    if row.domain is None:
         return "an event of a stream", "no stream with this id"
-    if tenant != owner:
-        return f"the tenant {owner!r} of its stream", repr(tenant)
-    return f"a kind of {domain} and an allowed source", f"{kind} v{v} from {source}"
+    if row.tenant != row.owner:
+        return f"the tenant {row.owner!r} of its stream", repr(row.tenant)
+    return f"a kind of {row.domain} and an allowed source", f"{row.kind} v{row.v} from {row.source}"

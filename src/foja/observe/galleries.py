@@ -4,39 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from foja.images.model.events import Fact
 from foja.images.model.gallery import fold
 from foja.observe.findings import Anomalies
-from foja.observe.snapshot import Row, Snapshot
+from foja.observe.snapshot import Snapshot
 
 GALLERY = "gallery"
 
 
+class GalleryRow(NamedTuple):
+    """An event of a gallery, or its product if it has none; only the first has what is recorded of both."""
+
+    product: UUID
+    seq: int | None
+    id: UUID
+    kind: str
+    at: datetime
+    key: str | None
+    payload: Mapping[str, Any] | None
+    known: bool | None  # has the product a row?
+    images: Sequence[Mapping[str, Any]] | None
+
+
 async def check_galleries(moment: Snapshot, findings: Anomalies) -> None:
     """Fold every gallery and add every difference to the findings."""
-    first: Row | None = None
+    first: GalleryRow | None = None
     facts: list[Fact] = []
-    async for row in moment.rows("audit_galleries"):
-        if first is not None and first[0] != row[0]:
+    async for row in moment.rows("audit_galleries", GalleryRow):
+        if first is not None and first.product != row.product:
             _compare(first, facts, findings)
             first, facts = None, []
         first = first or row
-        if row[1] is not None:
-            facts.append(Fact(*row[1:7]))
+        if row.seq is not None:
+            facts.append(Fact(row.seq, row.id, row.kind, row.at, row.key, row.payload))
     if first is not None:
         _compare(first, facts, findings)
 
 
-def _compare(first: Row, facts: Sequence[Fact], findings: Anomalies) -> None:
-    product, known, rows = first[0], *first[7:]
+def _compare(first: GalleryRow, facts: Sequence[Fact], findings: Anomalies) -> None:
+    product = first.product
     if facts and facts[0].seq != 0:
         return  # a gap, which the audit reports as such
     expected = {str(image.id): image.columns() for image in fold(facts)}
-    found = {row["id"]: row for row in rows or []}
-    if expected and not known:
+    found = {row["id"]: row for row in first.images or []}
+    if expected and not first.known:
         findings.add(GALLERY, expected="a row in products", found="none", entity_id=product)
     for image in sorted(expected.keys() | found.keys()):
         _compare_image(product, image, expected.get(image), found.get(image), findings)

@@ -53,9 +53,9 @@ class CosignerState:
 
 async def read_cosigners(moment: Snapshot) -> list[CosignerState]:
     """Return every cosigner of every log that was ever asked."""
-    return [CosignerState(*row) async for row in moment.rows("cosigners")]
+    return [each async for each in moment.rows("cosigners", CosignerState)]
 
 
 async def read_logs(moment: Snapshot) -> list[LogState]:
     """Return every log, oldest first; the last one is open."""
-    return [LogState(*row) async for row in moment.rows("logs")]
+    return [each async for each in moment.rows("logs", LogState)]

@@ -81,19 +81,18 @@ class CheckpointRow:
 
 async def read_overview(database: Database, tenant: str) -> Overview:
     """Return what may need a person of this tenant. The role of `database` works for all tenants."""
-    [row] = await database.rows(sql.query("overview_counts"), tenant=tenant, most=MOST, few=FEW)
-    return Overview(*row)
+    values = {"tenant": tenant, "most": MOST, "few": FEW}
+    return await database.one(sql.query("overview_counts"), Overview, **values)
 
 
 async def read_job_hours(ledger: Ledger) -> list[JobHour]:
     """Return the jobs that ended within a day by hour, as far as they are among the newest."""
-    rows = await ledger.ask("job_hours", most=NEWEST_JOBS)
-    return [JobHour(*row) for row in rows]
+    return await ledger.ask("job_hours", JobHour, most=NEWEST_JOBS)
 
 
 async def read_criteria(database: Database) -> list[Criterion]:
     """Return the closing criteria. They are computed from all images: seconds, if there are millions."""
-    return [Criterion(*row) for row in await database.rows(sql.query("closing_criteria"))]
+    return await database.rows(sql.query("closing_criteria"), Criterion)
 
 
 async def count_jobs(ledger: Ledger) -> dict[str, int]:
@@ -132,9 +131,9 @@ async def find_jobs(
 
 async def read_job_types(database: Database) -> list[JobTypeState]:
     """Return every job type."""
-    return [JobTypeState(*row) for row in await database.rows(sql.query("job_type_states"))]
+    return await database.rows(sql.query("job_type_states"), JobTypeState)
 
 
 async def read_checkpoints(database: Database, limit: int) -> list[CheckpointRow]:
     """Return the newest published checkpoints."""
-    return [CheckpointRow(*row) for row in await database.rows(sql.query("recent_checkpoints"), limit=limit)]
+    return await database.rows(sql.query("recent_checkpoints"), CheckpointRow, limit=limit)

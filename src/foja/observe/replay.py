@@ -16,7 +16,7 @@ from foja.documents.model.history import History, read
 from foja.documents.model.projection import predecessor, summary
 from foja.documents.model.track import moment as parse_moment
 from foja.observe.findings import Anomalies
-from foja.observe.snapshot import Row, Snapshot
+from foja.observe.snapshot import Snapshot
 
 LISTED, TRACKED = "summary", "track"
 COLUMNS = ("state", "pipeline", "lifecycle_status", "witness_hash", "length", "failed")
@@ -38,29 +38,42 @@ class AttemptRow(NamedTuple):
         return f"{state}, opened by event {self.asked_seq}{submitted}, until {self.deadline.isoformat()}"
 
 
+class DocumentRow(NamedTuple):
+    """An event of a document; only the first has what the tables say about the document."""
+
+    document: UUID
+    seq: int
+    kind: str
+    at: datetime
+    payload: Any
+    listed: Mapping[str, Any] | None  # its list entry
+    known: Mapping[str, Any] | None  # its row for the guards
+    attempts: Sequence[Mapping[str, Any]] | None
+
+
 async def check_documents(moment: Snapshot, findings: Anomalies) -> None:
     """Replay every document and add every difference to the findings."""
-    first: Row | None = None
+    first: DocumentRow | None = None
     facts: list[Fact] = []
-    async for row in moment.rows("audit_documents"):
-        if first is not None and first[0] != row[0]:
+    async for row in moment.rows("audit_documents", DocumentRow):
+        if first is not None and first.document != row.document:
             _compare(first, facts, findings)
             first, facts = None, []
         first = first or row
-        facts.append(Fact(*row[1:5]))
+        facts.append(Fact(row.seq, row.kind, row.at, row.payload))
     if first is not None:
         _compare(first, facts, findings)
 
 
-def _compare(first: Row, facts: Sequence[Fact], findings: Anomalies) -> None:
-    document, listed, known, attempts = first[0], *first[5:]
+def _compare(first: DocumentRow, facts: Sequence[Fact], findings: Anomalies) -> None:
+    document = first.document
     if facts[0].seq != 0:
         return  # a gap, which the audit reports as such
-    if listed:
-        _compare_list(document, listed, facts, findings)
+    if first.listed:
+        _compare_list(document, first.listed, facts, findings)
     history = read(facts)
-    _compare_guards(document, known or {}, history, facts, findings)
-    _compare_attempts(document, attempts or [], history, findings)
+    _compare_guards(document, first.known or {}, history, facts, findings)
+    _compare_attempts(document, first.attempts or [], history, findings)
 
 
 def _compare_list(

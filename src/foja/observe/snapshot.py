@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
-from typing import Any
 
 from psycopg import IsolationLevel
 
 from foja import sql
-from foja.driver.database import Connection, connect, explained, our_errors
+from foja.driver.database import Connection, connect, explained, maker, our_errors
+from foja.driver.tenant_statement import UNNAMED, Row
 from foja.errors import RoleMissing, SchemaDiffers, SetupFailed, WrongSource
 
 READER = "foja_reader"
 # Rows in memory at a time: a body may have a megabyte.
 PAGE_ROWS = 200
-
-Row = tuple[Any, ...]
 
 
 class Snapshot:
@@ -26,19 +24,22 @@ class Snapshot:
     def __init__(self, connection: Connection) -> None:
         self._connection, self._numbers = connection, count()
 
-    async def rows(self, name: str, **values: object) -> AsyncGenerator[Row, None]:
+    async def rows(
+        self, name: str, of: type[Row] = UNNAMED, /, **values: object
+    ) -> AsyncGenerator[Row, None]:
         """Yield the rows of a query, few in memory at a time."""
+        make = maker(of)
         async with self._connection.cursor(name=f"{name}_{next(self._numbers)}") as cursor:
             await cursor.execute(sql.query(name), values)
             while page := await cursor.fetchmany(PAGE_ROWS):
                 for row in page:
-                    yield row
+                    yield make(row)
 
-    async def row(self, name: str, **values: object) -> Row:
+    async def row(self, name: str, of: type[Row] = UNNAMED, /, **values: object) -> Row:
         """Return the only row of a query that always has one."""
         found = await (await self._connection.execute(sql.query(name), values)).fetchone()
         assert found is not None
-        return found
+        return maker(of)(found)
 
 
 @asynccontextmanager

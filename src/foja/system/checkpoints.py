@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
+from typing import NamedTuple
 from uuid import UUID
 
 from foja import sql
 from foja.anchors.proofs import AnchorProofs
 from foja.driver.database import Database
 from foja.system.model.events import CHECKPOINT_ANCHORED
+
+
+class ConfirmedCheckpoint(NamedTuple):
+    """A checkpoint in a confirmed batch."""
+
+    batch: UUID
+    network: str
+    digest: str
+    origin: str
+    size: int
+    confirmed_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,36 +38,30 @@ class CheckpointAnchors:
 
     async def request(self) -> int:
         """Request an anchor of the newest checkpoint where it is time; return how many were requested."""
-        row = await self.database.row(
-            sql.query("request_checkpoint_anchors"),
-            networks=list(self.proofs.networks),  # those that this process can use
-            seconds=self.seconds,
-            tenant=self.tenant,
-        )
-        return int(row[0]) if row else 0
+        usable = list(self.proofs.networks)  # by this process
+        values = {"networks": usable, "seconds": self.seconds, "tenant": self.tenant}
+        return int(await self.database.value(sql.query("request_checkpoint_anchors"), **values))
 
     async def record(self) -> int:
         """Record the checkpoints that networks confirmed since; return how many."""
         recorded = 0
-        for batch, network, digest, origin, size, confirmed_at in await self.database.rows(
-            sql.query("anchored_checkpoints")
-        ):
-            if network not in self.proofs.networks:  # another process makes its proofs
+        for row in await self.database.rows(sql.query("anchored_checkpoints"), ConfirmedCheckpoint):
+            if row.network not in self.proofs.networks:  # another process makes its proofs
                 continue
-            proof = await self.proofs.proof_of(self.installation_id, network, digest)
+            proof = await self.proofs.proof_of(self.installation_id, row.network, row.digest)
             if proof is None:  # taken back in between
                 continue
             named = sha256(proof.data).hexdigest()
             payload = {
-                "network": network,
-                "origin": origin,
-                "size": size,
-                "sha256": digest,
-                "batch": str(batch),
-                "confirmed_at": confirmed_at.isoformat(),
+                "network": row.network,
+                "origin": row.origin,
+                "size": row.size,
+                "sha256": row.digest,
+                "batch": str(row.batch),
+                "confirmed_at": row.confirmed_at.isoformat(),
                 "proof": {"sha256": named},
             }
-            key = f"{CHECKPOINT_ANCHORED}:{network}:{named}"
+            key = f"{CHECKPOINT_ANCHORED}:{row.network}:{named}"
             values = {"entity": self.installation_id, "payload": json.dumps(payload), "key": key}
             await self.database.row(sql.query("record_anchored_checkpoint"), **values)
             recorded += 1

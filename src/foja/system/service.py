@@ -72,8 +72,7 @@ class System:
 
     async def anchored(self) -> Sequence[AnchoredCheckpoint]:
         """Return each checkpoint that a network confirmed, the smallest first."""
-        rows = await self._database.rows(sql.query("anchored_notes"))
-        return [AnchoredCheckpoint(*row) for row in rows]
+        return await self._database.rows(sql.query("anchored_notes"), AnchoredCheckpoint)
 
     async def proof_of(self, checkpoint: AnchoredCheckpoint) -> AnchorProof | None:
         """Return the proof that a network confirmed a checkpoint, or None if it is not confirmed now."""

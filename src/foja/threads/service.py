@@ -6,12 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from foja.driver.tenant_statement import UNNAMED, Row
 from foja.ledger.event import MAX_SEQ, Event
 from foja.ledger.ledger import Ledger
 from foja.ledger.reader import BodyRow
 from foja.threads.model.events import THREAD, ids_about
 
 ERASE_BATCH = 1_000  # bodies erased in one transaction, so that no stream is locked for long
+
+
+class ChannelRow(NamedTuple):
+    """An event that holds a value of a channel; of several rows of one event, the first has its payload."""
+
+    channel: str
+    seq: int
+    payload: Mapping[str, Any] | None
 
 
 class CheckpointBody(NamedTuple):
@@ -47,30 +56,29 @@ class Threads:
     ) -> list[BodyRow]:
         """Return the newest checkpoints, newest first."""
         upper = MAX_SEQ - 1 if before is None else before
-        rows = await self._rows("thread_checkpoints", stream, ns=ns, before=upper, limit=limit)
-        return [BodyRow(*row) for row in rows]
+        return await self._rows("thread_checkpoints", stream, BodyRow, ns=ns, before=upper, limit=limit)
 
     async def latest(self, stream: UUID, ns: str) -> list[BodyRow]:
         """Return all events that belong to the latest checkpoint of a namespace, in order."""
-        return [BodyRow(*row) for row in await self._rows("thread_latest", stream, ns=ns)]
+        return await self._rows("thread_latest", stream, BodyRow, ns=ns)
 
     async def writes(self, stream: UUID, saved: Sequence[int]) -> list[BodyRow]:
         """Return the writes of the checkpoints at these numbers, in order."""
-        return [BodyRow(*row) for row in await self._rows("thread_writes", stream, seqs=list(saved))]
+        return await self._rows("thread_writes", stream, BodyRow, seqs=list(saved))
 
     async def about(self, stream: UUID, ns: str, checkpoint_id: str) -> list[BodyRow]:
         """Return all events that belong to a checkpoint, in order."""
         low, high = ids_about(ns, checkpoint_id)
-        return [BodyRow(*row) for row in await self._rows("thread_about", stream, low=low, high=high)]
+        return await self._rows("thread_about", stream, BodyRow, low=low, high=high)
 
     async def values(self, stream: UUID, held: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Any]:
         """Return the values of channels at these numbers, with the values they are based on."""
         if not held:
             return {}
         channels, seqs = [channel for channel, _ in held], [seq for _, seq in held]
-        rows = await self._rows("thread_values", stream, channels=channels, seqs=seqs)
-        payloads = {seq: payload["values"] for _, seq, payload in rows if payload is not None}
-        return {(channel, seq): payloads.get(seq, {}).get(channel) for channel, seq, _ in rows}
+        rows = await self._rows("thread_values", stream, ChannelRow, channels=channels, seqs=seqs)
+        payloads = {row.seq: row.payload["values"] for row in rows if row.payload is not None}
+        return {(row.channel, row.seq): payloads.get(row.seq, {}).get(row.channel) for row in rows}
 
     async def streams(self) -> list[UUID]:
         """Return the ids of all threads."""
@@ -78,12 +86,14 @@ class Threads:
 
     async def bodies(self, stream: UUID) -> list[CheckpointBody]:
         """Return the events of a thread that were not erased, without their payloads."""
-        return [CheckpointBody(*row) for row in await self._rows("thread_bodies", stream)]
+        return await self._rows("thread_bodies", stream, CheckpointBody)
 
     async def erase(self, stream: UUID, seqs: Sequence[int], *, reason: str) -> None:
         """Erase the bodies of these events, many in one transaction."""
         for at in range(0, len(seqs), ERASE_BATCH):
             await self._ledger.erase_all(THREAD, stream, seqs[at : at + ERASE_BATCH], reason=reason)
 
-    async def _rows(self, query: str, stream: UUID, **values: object) -> list[tuple[Any, ...]]:
-        return await self._ledger.ask(query, entity=stream, **values)
+    async def _rows(
+        self, query: str, stream: UUID, of: type[Row] = UNNAMED, /, **values: object
+    ) -> list[Row]:
+        return await self._ledger.ask(query, of, entity=stream, **values)

@@ -67,18 +67,13 @@ class Chores:
 
     async def plan(self) -> int:
         """Plan deliveries of what the log has; return how many events were looked at."""
-        row = await self.shared.sweeper.row(
-            sql.query("plan_deliveries"), limit=PLANNED_AT_ONCE, open=OPEN_DELIVERIES
-        )
-        if row and row[0]:
+        values = {"limit": PLANNED_AT_ONCE, "open": OPEN_DELIVERIES}
+        planned = int(await self.shared.sweeper.value(sql.query("plan_deliveries"), **values))
+        if planned:
             self.shared.notifier.touch(topic(DELIVER))
-        return int(row[0]) if row else 0
+        return planned
 
     async def forget(self) -> int:
         """Forget deliveries that ended long ago; return how many."""
-        row = await self.shared.sweeper.row(
-            sql.query("forget_deliveries"),
-            seconds=self.shared.settings.webhook_log_seconds,
-            limit=FORGOTTEN_AT_ONCE,
-        )
-        return int(row[0]) if row else 0
+        values = {"seconds": self.shared.settings.webhook_log_seconds, "limit": FORGOTTEN_AT_ONCE}
+        return int(await self.shared.sweeper.value(sql.query("forget_deliveries"), **values))

@@ -75,11 +75,10 @@ class Deliverer:
 
         A receiver that fails is no failure of the job: each delivery counts its own attempts.
         """
-        rows = await self.database.rows(sql.query("open_deliveries"), batches=[UUID(job.key) for job in jobs])
+        batches = [UUID(job.key) for job in jobs]
         by_webhook: dict[UUID, list[Delivery]] = {}
-        for batch, number, webhook_id, url, secrets, *rest in rows:
-            delivery = Delivery(batch, number, webhook_id, url, tuple(secrets), *rest)
-            by_webhook.setdefault(webhook_id, []).append(delivery)
+        for delivery in await self.database.rows(sql.query("open_deliveries"), Delivery, batches=batches):
+            by_webhook.setdefault(delivery.webhook_id, []).append(delivery)
         failed: dict[UUID, Attempt] = {}
         for attempts in await asyncio.gather(*map(self._deliver, by_webhook.values())):
             failed |= attempts

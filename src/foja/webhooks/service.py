@@ -159,8 +159,9 @@ class Webhooks:
         found = await self._deliveries(webhook_id, delivery=number)
         if not found:
             raise UnknownWebhook(f"the webhook {webhook_id} has no delivery {number}; it may be forgotten")
-        rows = await self.database.rows(sql.query("webhook_attempts"), tenant=self.tenant, delivery=number)
-        return DeliveryWithAttempts(**asdict(found[0]), log=[AttemptView(*row) for row in rows])
+        values = {"tenant": self.tenant, "delivery": number}
+        log = await self.database.rows(sql.query("webhook_attempts"), AttemptView, **values)
+        return DeliveryWithAttempts(**asdict(found[0]), log=log)
 
     async def replay(
         self,
@@ -177,19 +178,19 @@ class Webhooks:
         if (first, last, since, until, failed) == (None, None, None, None, False):
             raise BadPayload("a replay names deliveries: one number, a range of numbers or times, or failed")
         chosen = {"first": first, "last": last, "since": since, "until": until, "failed": failed}
-        row = await self._run("replay_deliveries", webhook=webhook_id, actor=actor, **chosen)
-        return Replayed(row[0] if row else 0)
+        return Replayed(int(await self._run("replay_deliveries", webhook=webhook_id, actor=actor, **chosen)))
 
     async def _find(self, webhook_id: UUID | None) -> builtins.list[Webhook]:
-        rows = await self.database.rows(sql.query("webhooks"), tenant=self.tenant, webhook=webhook_id)
-        return [Webhook(*row) for row in rows]
+        return await self.database.rows(
+            sql.query("webhooks"), Webhook, tenant=self.tenant, webhook=webhook_id
+        )
 
     async def _deliveries(self, webhook_id: UUID, **wanted: object) -> builtins.list[DeliveryView]:
         values = dict.fromkeys(("state", "before", "delivery")) | {"limit": 1} | wanted
-        rows = await self.database.rows(
-            sql.query("webhook_deliveries"), tenant=self.tenant, webhook=webhook_id, **values
+        return await self.database.rows(
+            sql.query("webhook_deliveries"), DeliveryView, tenant=self.tenant, webhook=webhook_id, **values
         )
-        return [DeliveryView(*row) for row in rows]
 
-    async def _run(self, query: str, **values: object) -> tuple[Any, ...] | None:
-        return await self.database.row(sql.query(query), tenant=self.tenant, **values)
+    async def _run(self, query: str, **values: object) -> Any:
+        """Return the only value of a query that changes webhooks."""
+        return await self.database.value(sql.query(query), tenant=self.tenant, **values)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from foja import sql
 from foja.cli.installation import create_app, read_existing
 from foja.documents.lists import DocumentLists
 from foja.driver.database import Database
+from foja.driver.tenant_statement import UNNAMED, Row
 from foja.embedded.servers import database
 from foja.errors import RoleMissing
 from foja.proofs.notices import LOCAL_NOTICE
@@ -23,9 +23,11 @@ class TenantQueries:
     def __init__(self, database: Database, tenant: str) -> None:
         self._database, self._tenant = database, tenant
 
-    async def ask(self, question: str, **values: object) -> list[tuple[Any, ...]]:
+    async def ask(self, question: str, of: type[Row] = UNNAMED, /, **values: object) -> list[Row]:
         """Return the rows of a query."""
-        return await self._database.of(self._tenant).rows(sql.query(question), tenant=self._tenant, **values)
+        return await self._database.of(self._tenant).rows(
+            sql.query(question), of, tenant=self._tenant, **values
+        )
 
 
 @asynccontextmanager

@@ -63,7 +63,7 @@ EVENT_TEXTS: Final[Mapping[str, str]] = {
 class Obstacles(NamedTuple):
     """What keeps a document waiting, and its events do not say."""
 
-    paused: tuple[str, ...] = ()  # job types
+    paused: Sequence[str] = ()  # job types
     errors: Mapping[str, str] = MappingProxyType({})  # the last ones of jobs that go on, by type
     halted: str | None = None  # why the log is halted
     published_at: datetime | None = None  # the newest checkpoint
@@ -71,6 +71,7 @@ class Obstacles(NamedTuple):
     batches: Mapping[str, str] = MappingProxyType({})  # what its batches wait for, by network
     unhandled: Sequence[str] = ()  # job types that no running worker does, though jobs of them are ready
     checked: int | None = None  # how many events the executor has seen; None: not known
+    abilities: Sequence[str] = ()  # what this installation can produce
 
 
 @dataclass(frozen=True, slots=True)

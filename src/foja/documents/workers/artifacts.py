@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 from uuid import UUID
 
 from foja.blobs.objects import Objects, StoredObject
@@ -247,7 +247,7 @@ class RenewalWorker:
         after, document = job.payload.get("after"), job.payload.get("document")
         before = await self._ledger.now() + self._ahead
         rows = await self._ledger.of(job.tenant).ask(
-            "artifacts_due", before=before, after=after, document=document, limit=PAGE_DOCUMENTS
+            "artifacts_due", DueArtifact, before=before, after=after, document=document, limit=PAGE_DOCUMENTS
         )
         renewed = [await self._renew(job.tenant, *row) for row in rows]
         more = [_next(job, rows[-1])] if len(rows) == PAGE_DOCUMENTS else []
@@ -284,10 +284,17 @@ async def _keep(objects: Objects, file: BinaryIO) -> dict[str, Any]:
     return {"sha256": stored.sha256, "size": stored.size}
 
 
-def _next(job: Job, last: tuple[Any, ...]) -> NewJob:
-    document, _, ends = last
-    payload = {"after": ends.isoformat(), "document": str(document)}
-    return NewJob(RENEW, job.entity_id, f"{job.key.partition('/')[0]}/{document}", payload)
+class DueArtifact(NamedTuple):
+    """A final document whose newest seal expires soon, and the digest of its artifact."""
+
+    document: UUID
+    sha256: str
+    ends: datetime
+
+
+def _next(job: Job, last: DueArtifact) -> NewJob:
+    payload = {"after": last.ends.isoformat(), "document": str(last.document)}
+    return NewJob(RENEW, job.entity_id, f"{job.key.partition('/')[0]}/{last.document}", payload)
 
 
 def _failed(job: Job, code: str, reason: str) -> Outcome:

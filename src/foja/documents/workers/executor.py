@@ -39,6 +39,18 @@ class Reading(NamedTuple):
     seen: int | None  # None: the document was never looked at
 
 
+class HistoryRow(NamedTuple):
+    """A sealed event of one of several documents, when it was read, and how many the executor saw before."""
+
+    place: int  # of the document in the question, from 1
+    seq: int
+    kind: str
+    at: datetime
+    payload: Any
+    seen: int | None
+    now: datetime
+
+
 class Refusal(NamedTuple):
     """A timestamp that does not count, and why."""
 
@@ -82,7 +94,7 @@ class Executor:
         if facts := {document: each.facts for document, each in found.items() if document not in refused}:
             await self._database.row(sql.query("write_summaries"), **_entries(facts, histories))
         # Read every time: a network may be enabled or disabled while this process runs.
-        abilities = {row[0] for row in await self._database.rows(sql.query("abilities"))}
+        abilities = {*await self._database.values(sql.query("abilities"))}
         outcomes = list[Outcome]()
         for job in jobs:
             each, history = found.get(job.entity_id), histories.get(job.entity_id)
@@ -97,7 +109,9 @@ class Executor:
     async def rebuild_all(self, ledger: Ledger) -> Rebuilt:
         """Rebuild by replay what is stored beside the events of documents; others may write meanwhile."""
         documents, mended, guards, after = 0, 0, 0, None
-        while page := [row[0] for row in await ledger.ask("document_ids", after=after, limit=PAGE_DOCUMENTS)]:
+        while page := [
+            each for (each,) in await ledger.ask("document_ids", after=after, limit=PAGE_DOCUMENTS)
+        ]:
             documents, after = documents + len(page), page[-1]
             guards += await self._rebuild_guards(page)
             mended += await self.rebuild(page)
@@ -132,13 +146,11 @@ class Executor:
         return found
 
     async def _read(self, documents: Sequence[UUID]) -> dict[UUID, Reading]:
-        rows = await self._database.many(
-            sql.query("document_histories"), entities=encoding.packed(encoding.uuids(documents))
-        )
+        ids = encoding.packed(encoding.uuids(documents))
         found: dict[UUID, Reading] = {}
-        for place, seq, kind, at, payload, seen, now in rows:
-            reading = found.setdefault(documents[place - 1], Reading([], now, seen))
-            reading.facts.append(Fact(seq, kind, at, payload))
+        for row in await self._database.many(sql.query("document_histories"), HistoryRow, entities=ids):
+            reading = found.setdefault(documents[row.place - 1], Reading([], row.now, row.seen))
+            reading.facts.append(Fact(row.seq, row.kind, row.at, row.payload))
         return found
 
     def _refused(self, found: Reading, history: History, seen: int) -> Refusal | None:

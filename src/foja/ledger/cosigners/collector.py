@@ -152,8 +152,7 @@ class CosignatureCollector:
         return found
 
     async def _due(self) -> DueCheckpoint | None:
-        row = await self._database.row(sql.query("cosigner_due"), key=self._key.public_key)
-        return DueCheckpoint(*row) if row else None
+        return await self._database.row(sql.query("cosigner_due"), DueCheckpoint, key=self._key.public_key)
 
     async def _record(self, due: DueCheckpoint, found: Cosignature) -> None:
         await self._database.row(

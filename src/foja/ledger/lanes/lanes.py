@@ -102,11 +102,11 @@ class Lanes:
             await self._claim_of(tenant, list({each.entity_id for each in wanted if each.tenant == tenant}))
 
     async def _claim_of(self, tenant: str, claimed: list[UUID]) -> None:
-        row = await self._writer.retry(
-            lambda: self._database.of(tenant).row(sql.query("claim_lanes"), entities=claimed),
+        moved = await self._writer.retry(
+            lambda: self._database.of(tenant).value(sql.query("claim_lanes"), entities=claimed),
             stream=claimed[0] if len(claimed) == 1 else None,
         )
-        LANE_MOVES.labels("numbered").inc(row[0] if row else 0)
+        LANE_MOVES.labels("numbered").inc(moved)
 
 
 async def _logged(entity_id: UUID, call: Awaitable[Result]) -> Result:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from foja import metrics, sql
@@ -38,6 +38,17 @@ class LaneState:
     def may_return(self, now: float, seconds: float) -> bool:
         """Return whether it may return to Redis."""
         return self.fence is None and (self.moved is None or now - self.moved >= seconds)
+
+
+class LaneRow(NamedTuple):
+    """A stream's lane as it is stored; a move also says what it did."""
+
+    fence: UUID | None
+    run_id: str | None
+    next_seq: int
+    age: float | None  # seconds since the last move
+    moved: bool = False
+    voided: int = 0
 
 
 class Moves:
@@ -100,9 +111,9 @@ class Moves:
     async def _read(self, entity_id: UUID, tenant: str) -> LaneState:
         values = {"entity": entity_id, "domain": self._domain, "tenant": tenant}
         row = await self._writer.retry(
-            lambda: self._database.of(tenant).row(sql.query("lane_state"), **values)
+            lambda: self._database.of(tenant).row(sql.query("lane_state"), LaneRow, **values)
         )
-        return self._cache(entity_id, tenant, row or (None, None, 0, None))
+        return self._cache(entity_id, tenant, row or LaneRow(None, None, 0, None))
 
     async def _move(
         self, entity_id: UUID, tenant: str, seen: UUID | None, run_id: str | None, reason: Reason
@@ -121,19 +132,17 @@ class Moves:
             "rest": self._rest,
         }
         row = await self._writer.retry(
-            lambda: self._database.of(tenant).row(sql.query("move_lane"), **values), stream=entity_id
+            lambda: self._database.of(tenant).one(sql.query("move_lane"), LaneRow, **values), stream=entity_id
         )
-        assert row is not None
-        *_, moved, voided = row
-        if moved:
+        if row.moved:
             metrics.LANE_MOVES.labels(reason).inc()
-        if voided:
+        if row.voided:
             self._writer.notify(tenant, entity_id)
         return self._cache(entity_id, tenant, row)
 
-    def _cache(self, entity_id: UUID, tenant: str, row: Sequence[Any]) -> LaneState:
-        fence, run_id, seed, age = row[:4]
-        state = LaneState(tenant, fence, run_id, seed, None if age is None else self.now() - age)
+    def _cache(self, entity_id: UUID, tenant: str, row: LaneRow) -> LaneState:
+        moved = None if row.age is None else self.now() - row.age
+        state = LaneState(tenant, row.fence, row.run_id, row.next_seq, moved)
         self._known[tenant, entity_id] = state
         self._known.move_to_end((tenant, entity_id))
         if len(self._known) > MAX_KNOWN:

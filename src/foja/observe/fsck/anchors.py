@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import NamedTuple
 from uuid import UUID
 
 from foja.anchors.batch import SALT_BYTES, hash_leaves, root_of, split
@@ -10,6 +11,19 @@ from foja.errors import Refused
 from foja.observe.fsck.context import CheckContext
 
 CHECK = "anchor"
+
+
+class AnchoredRow(NamedTuple):
+    """A `checkpoint.anchored` with its checkpoint and the batch that it names."""
+
+    entity_id: UUID
+    seq: int
+    digest: str | None
+    note: str | None
+    network: str | None
+    sent: str | None  # the network of the batch
+    status: str | None
+    member: bool  # is the digest in that batch?
 
 
 async def check_anchors(context: CheckContext) -> None:
@@ -51,19 +65,18 @@ async def _check_members(context: CheckContext) -> None:
 
 async def _check_events(context: CheckContext) -> None:
     """Compare each `checkpoint.anchored` with its checkpoint and its batch."""
-    async for entity, seq, digest, note, network, sent, status, member in context.moment.rows(
-        "fsck_anchored"
-    ):
+    async for row in context.moment.rows("fsck_anchored", AnchoredRow):
+        digest, network = row.digest, row.network
         context.meter.tick()
-        if _digest(note) != digest:
-            expected, found = f"a checkpoint with the digest {digest}", _digest(note) or "none"
-        elif (network, member) != (sent, True):
-            expected, found = f"a batch of {network} with the digest {digest}", f"none, or one of {sent}"
-        elif status == "drafted":
+        if _digest(row.note) != digest:
+            expected, found = f"a checkpoint with the digest {digest}", _digest(row.note) or "none"
+        elif (network, row.member) != (row.sent, True):
+            expected, found = f"a batch of {network} with the digest {digest}", f"none, or one of {row.sent}"
+        elif row.status == "drafted":
             expected, found = f"a batch of {network} that was sent", "one that was not"
         else:
             continue
-        context.findings.add(CHECK, expected=expected, found=found, entity_id=entity, seq=seq)
+        context.findings.add(CHECK, expected=expected, found=found, entity_id=row.entity_id, seq=row.seq)
 
 
 def _digest(note: str | None) -> str | None:

@@ -74,6 +74,16 @@ class LeafRow:
         return leaf_entry(self.entity_id, self.seq, self.chain_hash)
 
 
+@dataclass(frozen=True, slots=True)
+class CheckpointRow:
+    """One signed checkpoint of a log."""
+
+    size: int
+    root: bytes
+    frontier: bytes
+    note: str
+
+
 class Ahead(Generic[Item]):
     """An iterator that can peek at its next item."""
 

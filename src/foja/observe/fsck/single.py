@@ -13,7 +13,7 @@ from foja.core.merkle import check_inclusion, leaf_hash
 from foja.errors import ObjectMissing, Tampered, UnknownEntity
 from foja.observe.findings import MAX_SHOWN, Anomalies, CheckReport
 from foja.observe.fsck.context import CheckContext, Claim, Claims, Meter, Outside, read_published
-from foja.observe.fsck.rows import EventRow, PlaceRow
+from foja.observe.fsck.rows import EventRow, PlaceRow, StreamRow
 from foja.observe.fsck.stream import read_rules
 from foja.observe.fsck.streams import check_streams
 from foja.observe.logs import LogState, read_logs
@@ -74,11 +74,11 @@ async def fsck_stream(url: str, outside: Outside, entity_id: UUID, tenant: str) 
 
 async def _read_stream(moment: Snapshot, entity_id: UUID, tenant: str) -> StreamReport:
     """Return the stream; one of another tenant is unknown, as for every other command."""
-    rows = [row async for row in moment.rows("fsck_entities", only=entity_id)]
-    if not rows or rows[0][2] != tenant:
+    rows = [row async for row in moment.rows("fsck_entities", StreamRow, only=entity_id)]
+    if not rows or rows[0].tenant != tenant:
         raise UnknownEntity(f"{entity_id} has no events; check the id and FOJA_TENANT")
-    _, domain, _, _, next_seq, sealed, head = rows[0]
-    return StreamReport(domain, tenant, next_seq, sealed, head)
+    row = rows[0]
+    return StreamReport(row.domain, tenant, row.next_seq, row.sealed, row.head)
 
 
 async def _prove_last(

@@ -77,7 +77,8 @@ async def _take(rows: Ahead[Numbered], entity_id: UUID, seq: int) -> list[Number
 
 
 async def _read(
-    context: CheckContext, cursors: AsyncExitStack, query: str, kind: Callable[..., Item], only: UUID | None
+    context: CheckContext, cursors: AsyncExitStack, query: str, kind: type[Item], only: UUID | None
 ) -> Ahead[Item]:
-    rows = await cursors.enter_async_context(aclosing(context.moment.rows(query, only=only)))
-    return await Ahead.of(kind(*row) async for row in rows)
+    return await Ahead.of(
+        await cursors.enter_async_context(aclosing(context.moment.rows(query, kind, only=only)))
+    )

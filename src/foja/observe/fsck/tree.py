@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
 
+from foja.core.chain import leaf_entry
 from foja.core.merkle import Frontier, leaf_hash
 from foja.core.tiles import WIDTH, entries_path
 from foja.errors import Tampered
 from foja.observe.fsck.context import CheckContext, Claim
-from foja.observe.fsck.rows import Ahead, LeafRow
+from foja.observe.fsck.rows import Ahead, CheckpointRow, LeafRow
 from foja.observe.fsck.tiles import Name, TileCheck, first_difference, read
 from foja.observe.logs import LogState
-from foja.observe.snapshot import Row
 
 STEP_LEAVES = 4 * WIDTH
 
@@ -29,8 +29,10 @@ class TreeCheck:
 
     async def run(self, claims: Iterable[Claim]) -> None:
         """Check the log against its own checkpoints and these other claims."""
-        async with aclosing(self._context.moment.rows("fsck_leaves", origin=self._log.origin)) as rows:
-            leaves = await Ahead.of(LeafRow(*row) async for row in rows)
+        async with aclosing(
+            self._context.moment.rows("fsck_leaves", LeafRow, origin=self._log.origin)
+        ) as rows:
+            leaves = await Ahead.of(rows)
             async for claim in self._all_claims(claims):
                 await self._grow(leaves, claim.size)
                 await self._compare(claim)
@@ -51,7 +53,8 @@ class TreeCheck:
     async def _all_claims(self, others: Iterable[Claim]) -> AsyncIterator[Claim]:
         """Yield the other claims and those of the database, by size."""
         waiting = sorted(others, key=lambda claim: claim.size)
-        async for row in self._context.moment.rows("fsck_checkpoints", origin=self._log.origin):
+        origin = self._log.origin
+        async for row in self._context.moment.rows("fsck_checkpoints", CheckpointRow, origin=origin):
             claim = self._read_checkpoint(row)
             while waiting and waiting[0].size <= claim.size:
                 yield waiting.pop(0)
@@ -59,12 +62,12 @@ class TreeCheck:
         for claim in waiting:
             yield claim
 
-    def _read_checkpoint(self, row: Row) -> Claim:
-        size, root, frontier, note = row
+    def _read_checkpoint(self, row: CheckpointRow) -> Claim:
+        size, root = row.size, row.root
         self._context.findings.counts["checkpoints"] += 1
-        claim = Claim(f"the checkpoint of {size} leaves", size, root, frontier)
+        claim = Claim(f"the checkpoint of {size} leaves", size, root, row.frontier)
         try:
-            signed = self._context.outside.open(note)
+            signed = self._context.outside.open(row.note)
         except Tampered as error:
             self._add(f"{claim.who}, signed", str(error), "checkpoint")
             return claim
@@ -130,7 +133,7 @@ class TreeCheck:
         for start in range(low - low % WIDTH, min(high, published), WIDTH):
             end = min(start + WIDTH, published)
             rows = self._context.moment.rows("leaves", origin=self._log.origin, low=start, high=end)
-            entries = [LeafRow(start, *row).entry() async for row in rows]
+            entries = [leaf_entry(*row) async for row in rows]
             path = entries_path(start // WIDTH, end - start)
             if name := first_difference(entries, await read(self._context.outside.store, self._log, path)):
                 return name

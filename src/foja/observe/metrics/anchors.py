@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from foja import sql
+from foja.anchors.admin import NetworkRow
 from foja.metrics import (
     ANCHOR_BALANCE,
     ANCHOR_PENDING_SECONDS,
@@ -28,10 +29,11 @@ async def gauge_anchors(database: Rows, settings: Settings) -> None:
     """Set the gauges from the database. They stay empty if it does not answer."""
     for gauge in GAUGES:
         gauge.clear()
-    for network, _, held, _, waiting, pending, _ in await database.rows(sql.query("anchor_networks")):
-        ANCHORS_HELD.labels(network).set(held is not None)
-        ANCHORS_WAITING.labels(network).set(waiting)
-        ANCHORS_PENDING.labels(network).set(pending)
+    for row in await database.rows(sql.query("anchor_networks"), NetworkRow):
+        network = row.network
+        ANCHORS_HELD.labels(network).set(row.held is not None)
+        ANCHORS_WAITING.labels(network).set(row.waiting)
+        ANCHORS_PENDING.labels(network).set(row.pending)
         ANCHOR_WINDOW.labels(network).set(getattr(settings, f"{network}_window_seconds"))
     for network, seconds, batches in await database.rows(sql.query("anchor_ages")):
         ANCHOR_PENDING_SECONDS.labels(network).set(seconds)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+from uuid import UUID
+
 from foja import sql
 from foja.metrics import GAPS, STREAM_GAPS, set_total
 from foja.observe.metrics.reader import Rows
@@ -9,10 +12,18 @@ from foja.observe.metrics.reader import Rows
 MAX_STREAMS = 10
 
 
+class GapRow(NamedTuple):
+    """A stream and its voided numbers, beside those of all streams."""
+
+    entity_id: UUID
+    gaps: int
+    total: int
+
+
 async def count_gaps(database: Rows, tenant: str | None) -> None:
     """Set the metrics from the database: sweepers, callers and SQL clients all void numbers."""
-    rows = await database.rows(sql.query("most_gaps"), tenant=tenant, limit=MAX_STREAMS)
+    rows = await database.rows(sql.query("most_gaps"), GapRow, tenant=tenant, limit=MAX_STREAMS)
     STREAM_GAPS.clear()
-    set_total(GAPS, rows[0][2] if rows else 0)
-    for entity_id, count, _ in rows:
-        STREAM_GAPS.labels(str(entity_id)).set(count)
+    set_total(GAPS, rows[0].total if rows else 0)
+    for row in rows:
+        STREAM_GAPS.labels(str(row.entity_id)).set(row.gaps)

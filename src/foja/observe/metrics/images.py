@@ -34,10 +34,16 @@ class ThumbnailRow(NamedTuple):
     latency: Sequence[float | None]
 
 
+class GalleryRow(NamedTuple):
+    """All images, and what breaks the order of galleries."""
+
+    images: int
+    violations: Sequence[int]
+
+
 async def gauge_thumbnails(database: Rows) -> None:
     """Set the gauges of the jobs that render variants."""
-    [row] = await database.rows(sql.query("thumbnail_gauges"))
-    found = ThumbnailRow(*row)
+    [found] = await database.rows(sql.query("thumbnail_gauges"), ThumbnailRow)
     for status, count in zip(STATUSES, found.jobs, strict=True):
         THUMBNAIL_JOBS.labels(status).set(count)
     THUMBNAILS_SKIPPED.set(found.skipped)
@@ -52,7 +58,7 @@ async def gauge_thumbnails(database: Rows) -> None:
 
 async def gauge_galleries(database: Rows) -> None:
     """Set the gauges of the order of all galleries."""
-    [(images, *found)] = await database.rows(sql.query("gallery_gauges"))
-    IMAGES.set(images)
-    for violation, count in zip(VIOLATIONS, found, strict=True):
+    [found] = await database.rows(sql.query("gallery_gauges"), GalleryRow)
+    IMAGES.set(found.images)
+    for violation, count in zip(VIOLATIONS, found.violations, strict=True):
         GALLERY_VIOLATIONS.labels(violation).set(count)

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+from uuid import UUID
+
 from foja import sql
 from foja.ledger.cosigners.configuration import Quorum
 from foja.metrics import COSIGNERS_FAULTY, EVENTS, LOG_HALTED, LOG_LAG, POLICY_UNMET, set_total
 from foja.observe.metrics.reader import Rows
 
-LAGS = ("audit_sealing", "audit_numbering", "audit_publishing")  # the third column is the wait in seconds
+
+class Lag(NamedTuple):
+    """What waits for the log: the next event of a stream, or a leaf."""
+
+    entity_id: UUID
+    seq: int
+    seconds: int
+    leaf: int | None = None
 
 
 async def gauge_log(database: Rows, quorum: Quorum | None = None) -> None:
     """Set the gauges of the open log from the database, as the role of the sequencer."""
-    waits = [row[2] for name in LAGS for row in await database.rows(sql.query(name), grace=0, limit=0)]
-    LOG_LAG.set(max(waits, default=0))
+    waiting = [
+        *await database.rows(sql.query("audit_sealing"), Lag, limit=0),
+        *await database.rows(sql.query("audit_numbering"), Lag, limit=0),
+        *await database.rows(sql.query("audit_publishing"), Lag, limit=0),
+    ]
+    LOG_LAG.set(max((each.seconds for each in waiting), default=0))
     LOG_HALTED.set(len(await database.rows(sql.query("halted_logs"))))
     [(events, faulty)] = await database.rows(sql.query("log_totals"))
     set_total(EVENTS, events)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from foja import sql
 from foja.metrics import (
     OBJECTS_MISSING,
@@ -18,17 +21,26 @@ from foja.observe.metrics.reader import Rows
 OUTCOMES = ("staged", "rescued", "false_positive", "quarantined", "deleted")
 
 
+class OrphanRow(NamedTuple):
+    """Candidates, what the last scan missed, what was taken back in seven days, and what all runs did."""
+
+    candidates: int
+    missing: int
+    scan_age: float
+    false_positives: int
+    rescued_late: int
+    totals: Sequence[int]  # by outcome
+
+
 async def gauge_objects(database: Rows, grace_seconds: float) -> None:
     """Set the metrics from the runs that were recorded."""
-    [(candidates, missing, scan_age, false_positives, late, *totals)] = await database.rows(
-        sql.query("orphan_gauges"), grace=grace_seconds
-    )
-    ORPHAN_CANDIDATES.set(candidates)
-    OBJECTS_MISSING.set(missing)
-    ORPHAN_SCAN_AGE.set(scan_age)
-    ORPHAN_FALSE_POSITIVES.set(false_positives)
-    ORPHANS_RESCUED_LATE.set(late)
-    for outcome, total in zip(OUTCOMES, totals, strict=True):
+    [found] = await database.rows(sql.query("orphan_gauges"), OrphanRow, grace=grace_seconds)
+    ORPHAN_CANDIDATES.set(found.candidates)
+    OBJECTS_MISSING.set(found.missing)
+    ORPHAN_SCAN_AGE.set(found.scan_age)
+    ORPHAN_FALSE_POSITIVES.set(found.false_positives)
+    ORPHANS_RESCUED_LATE.set(found.rescued_late)
+    for outcome, total in zip(OUTCOMES, found.totals, strict=True):
         set_total(ORPHANS.labels(outcome), total)
     for action, outcome, count in await database.rows(sql.query("orphan_run_totals")):
         set_total(ORPHAN_RUNS.labels(action, outcome), count)

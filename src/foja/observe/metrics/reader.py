@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, LiteralString, Protocol
+from typing import LiteralString, Protocol
 
 from foja.driver.database import Database
+from foja.driver.tenant_statement import UNNAMED, Row
 
 
 class Rows(Protocol):
     """What runs one statement and returns its rows."""
 
-    async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]: ...
+    async def rows(self, query: LiteralString, of: type[Row] = UNNAMED, /, **values: object) -> list[Row]: ...
 
 
 class TimedReader:
@@ -19,6 +20,6 @@ class TimedReader:
     def __init__(self, database: Database, seconds: float) -> None:
         self._database, self._seconds = database, seconds
 
-    async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
+    async def rows(self, query: LiteralString, of: type[Row] = UNNAMED, /, **values: object) -> list[Row]:
         """Return the rows, or raise `LedgerUnavailable` if the time is over."""
-        return await self._database.rows_within(self._seconds, query, **values)
+        return await self._database.rows_within(self._seconds, query, of, **values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 from foja import sql
 from foja.metrics import (
@@ -23,14 +24,24 @@ from foja.metrics import (
 from foja.observe.metrics.reader import Rows
 
 
+class ServerRow(NamedTuple):
+    """How the database server stands."""
+
+    connections: int
+    connection_limit: int
+    idle_seconds: float
+    bytes: int
+    transaction_age: float
+
+
 async def gauge_server(database: Rows) -> None:
     """Set the gauges of connections, idle transactions, size and age of the database."""
-    [(connections, most, idle, size, age)] = await database.rows(sql.query("database_state"))
-    DATABASE_CONNECTIONS.set(connections)
-    DATABASE_MAX_CONNECTIONS.set(most)
-    DATABASE_IDLE.set(idle)
-    DATABASE_BYTES.set(size)
-    DATABASE_TRANSACTION_AGE.set(age)
+    [found] = await database.rows(sql.query("database_state"), ServerRow)
+    DATABASE_CONNECTIONS.set(found.connections)
+    DATABASE_MAX_CONNECTIONS.set(found.connection_limit)
+    DATABASE_IDLE.set(found.idle_seconds)
+    DATABASE_BYTES.set(found.bytes)
+    DATABASE_TRANSACTION_AGE.set(found.transaction_age)
 
 
 async def count_failures(database: Rows) -> None:

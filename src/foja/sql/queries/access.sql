@@ -20,7 +20,7 @@ select secret_hash, tenant, name, scopes, installation, seconds from foja.find_k
 
 -- name: list_keys
 -- Keys, newest first.
-select key_id, tenant, name, scopes, installation, created_at, created_by, expires_at, revoked_at, last_used_at
+select key_id as id, tenant, name, scopes, installation, created_at, created_by, expires_at, revoked_at, last_used_at
 from foja.list_keys_v1(%(tenant)s, %(limit)s);
 
 -- name: open_session
@@ -37,7 +37,7 @@ select foja.end_session_v1(%(hash)s, %(session)s, %(tenant)s, %(actor)s);
 
 -- name: list_sessions
 -- Sessions that are not over, newest first.
-select session_id, tenant, actor, scopes, installation, key_id, created_at, seen_at, ends_at
+select session_id as id, tenant, actor, scopes, installation, key_id, created_at, seen_at, ends_at
 from foja.list_sessions_v1(%(tenant)s, %(limit)s);
 
 -- name: name_person

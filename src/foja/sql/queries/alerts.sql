@@ -1,6 +1,6 @@
 -- name: alert_round
 -- The number of the last evaluation, when it was, and the time now.
-select version, evaluated_at, clock_timestamp() from foja.alert_round;
+select version, evaluated_at, clock_timestamp() as now from foja.alert_round;
 
 -- name: alert_states
 -- Alerts whose condition is true.
@@ -17,17 +17,17 @@ select foja.record_alerts_v1(%(version)s, %(states)s::jsonb, %(notices)s::jsonb)
 -- name: due_notices
 -- Notices that did not reach every channel and are to be tried now, oldest first. None waits for more than an hour,
 -- unless its time is of a clock that was ahead.
-select notice_id, alert, label, event, value, at, channels, tries from foja.alert_notice
+select notice_id as id, alert, label, event, value, at, channels, tries from foja.alert_notice
 where channels <> '{}' and next_try not between clock_timestamp() and clock_timestamp() + interval '65 minutes' order by at, notice_id limit %(limit)s;
 
 -- name: waiting_notices
 -- Notices that a channel did not take so far, oldest first.
-select notice_id, alert, label, event, value, at, array[%(channel)s::text], tries from foja.alert_notice
+select notice_id as id, alert, label, event, value, at, array[%(channel)s::text] as channels, tries from foja.alert_notice
 where channels @> array[%(channel)s::text] and last_error is not null order by at, notice_id limit %(limit)s;
 
 -- name: recent_notices
 -- The newest notices.
-select notice_id, alert, label, event, value, at, channels, last_error from foja.alert_notice
+select notice_id as id, alert, label, event, value, at, channels as undelivered, last_error as error from foja.alert_notice
 order by at desc, notice_id limit %(limit)s;
 
 -- name: settle_notice

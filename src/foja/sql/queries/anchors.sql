@@ -5,13 +5,13 @@ select 'foja.draft'::regtype::oid::bigint;
 -- name: anchor_candidates
 -- For each job of a submission: the state of its attempt, whether it was submitted, whether its evidence is confirmed,
 -- the batch that may still confirm it, and when the attempt was to start.
-select asked.place, case when d.closed is null then a.state else d.closed end, a.submitted_seq is not null,
+select case when d.closed is null then a.state else d.closed end as state, a.submitted_seq is not null as submitted,
     exists (select from foja.attempt c where c.entity_id = asked.entity_id and c.evidence = %(network)s
-        and c.witness_hash = asked.witness and c.state = 'confirmed'),
+        and c.witness_hash = asked.witness and c.state = 'confirmed') as confirmed,
     (select m.batch_id from foja.anchor_member m join foja.anchor_batch b on b.batch_id = m.batch_id
         where m.entity_id = asked.entity_id and m.network = %(network)s and m.witness_hash = asked.witness
-            and b.status <> 'refused' limit 1),
-    coalesce(v.payload ->> 'run_at', v.at::text)
+            and b.status <> 'refused' limit 1) as batch,
+    coalesce(v.payload ->> 'run_at', v.at::text) as starts
 from unnest(%(entities)s::uuid[], %(witnesses)s::text[], %(attempts)s::integer[])
     with ordinality asked (entity_id, witness, attempt, place)
 left join foja.attempt a on a.entity_id = asked.entity_id and a.evidence = %(network)s and a.witness_hash = asked.witness
@@ -22,7 +22,8 @@ order by asked.place;
 
 -- name: anchor_gathering
 -- The moment, and when the network was flushed last.
-select clock_timestamp(), nullif(n.flushed_at, '-infinity') from foja.anchor_network n where n.network = %(network)s;
+select clock_timestamp() as now, nullif(n.flushed_at, '-infinity') as flushed_at
+from foja.anchor_network n where n.network = %(network)s;
 
 -- name: close_gathering
 -- Let what waits for other digests be claimed now, if one is due or there are enough.
@@ -53,7 +54,7 @@ select verdict, jobs from foja.create_anchor_batch_v1(%(batch)s, %(network)s, %(
 
 -- name: claim_anchors
 -- Lease batches that are due, or one of them.
-select batch_id, root, size, account, nonce, state, created_at, status, told, outcome, confirmed_at, token
+select batch_id as batch, root, size, account, nonce, state, created_at, status, told, outcome, confirmed_at, token
 from foja.claim_anchors_v1(%(network)s, %(limit)s, %(seconds)s, %(batch)s);
 
 -- name: note_anchor
@@ -71,7 +72,7 @@ select decode(witness_hash, 'hex') from foja.anchor_member where batch_id = %(ba
 
 -- name: anchor_endings
 -- The events that a part of a batch still needs.
-select index, entity_id, tenant, witness_hash, attempt, late
+select index as place, entity_id, tenant, witness_hash as witness, attempt, late
 from foja.anchor_endings(%(batch)s, %(from)s, %(to)s);
 
 -- name: tell_anchor
@@ -96,7 +97,7 @@ select foja.flush_anchors_v1(%(network)s);
 
 -- name: anchored_place
 -- The newest confirmed batch that holds a digest of a document, and its place there.
-select b.batch_id, b.network, b.root, b.size, b.account, b.nonce, b.state, b.created_at, m.index, m.witness_hash, b.trust
+select b.batch_id as id, b.network, b.root, b.size, b.account, b.nonce, b.state, b.created_at, m.index as place, m.witness_hash as digest, b.trust
 from foja.anchor_member m join foja.anchor_batch b on b.batch_id = m.batch_id
 where m.entity_id = %(document)s and m.network = %(network)s and b.status = 'confirmed'
     and (%(witness)s::text is null or m.witness_hash = %(witness)s)
@@ -109,8 +110,8 @@ where m.entity_id = %(document)s and b.status = 'confirmed' order by b.created_a
 
 -- name: anchor_batches
 -- Batches as an operator sees them, newest first; of one network, of one state, or one batch.
-select b.batch_id, b.network, b.status, b.size, encode(b.root, 'hex'), nullif(b.account, ''), b.nonce, b.max_fee, b.fee,
-    b.created_at, b.confirmed_at, b.next_look, b.detail, coalesce(b.told, b.size), b.outcome, b.trust, b.state
+select b.batch_id as id, b.network, b.status, b.size, encode(b.root, 'hex') as root, nullif(b.account, '') as account, b.nonce,
+    b.max_fee, b.fee, b.created_at, b.confirmed_at, b.next_look, b.detail, coalesce(b.told, b.size) as told, b.outcome, b.trust, b.state
 from foja.anchor_batch b
 where (%(network)s::text is null or b.network = %(network)s) and (%(status)s::text is null or b.status = %(status)s)
     and (%(batch)s::uuid is null or b.batch_id = %(batch)s)
@@ -120,18 +121,18 @@ order by b.created_at desc, b.batch_id desc limit %(limit)s;
 
 -- name: anchor_networks
 -- Every network: whether it is enabled, why no batch is made, what waits, and what was or may be spent in 24 hours.
-select n.network, exists (select from foja.ability a where a.evidence = n.network), n.held, n.held_at,
+select n.network, exists (select from foja.ability a where a.evidence = n.network) as enabled, n.held, n.held_at,
     (select count(*) from foja.job j where j.type = 'submit_anchor_' || n.network and j.head and j.priority between 0 and 2
         and j.state in ('queued', 'retry_scheduled'))
-    + (select count(*) from foja.job j where j.type = 'submit_anchor_' || n.network and j.state = 'running'),
-    (select count(*) from foja.anchor_batch b where b.network = n.network and b.status in ('drafted', 'sent', 'reorged')),
-    foja.anchor_spending(n.network)
+    + (select count(*) from foja.job j where j.type = 'submit_anchor_' || n.network and j.state = 'running') as waiting,
+    (select count(*) from foja.anchor_batch b where b.network = n.network and b.status in ('drafted', 'sent', 'reorged')) as pending,
+    foja.anchor_spending(n.network) as spent
 from foja.anchor_network n order by array_position(array['polygon', 'bitcoin', 'rekor'], n.network);
 
 -- name: anchor_costs
 -- What batches cost, by network and day.
-select b.network, (b.created_at at time zone 'UTC')::date, count(*), sum(b.size)::bigint, sum(coalesce(b.fee, 0)),
-    sum(case when b.fee is null then b.max_fee else 0 end)
+select b.network, (b.created_at at time zone 'UTC')::date as day, count(*) as batches, sum(b.size)::bigint as digests,
+    sum(coalesce(b.fee, 0)) as fee, sum(case when b.fee is null then b.max_fee else 0 end) as open_fee
 from foja.anchor_batch b
 where (%(network)s::text is null or b.network = %(network)s)
     and b.created_at > clock_timestamp() - make_interval(days => %(days)s)

@@ -1,6 +1,6 @@
 -- name: approvals
 -- What was asked and decided in one conversation, in order, and what time it is.
-select seq, event_id, kind, v, at, actor, source, payload, body_hash, clock_timestamp()
+select seq, event_id as id, kind, v, at, actor, source, payload, body_hash, clock_timestamp() as now
 from foja.approval_event join foja.event using (entity_id, seq, tenant)
 where entity_id = %(entity)s and tenant = %(tenant)s
     and (%(approval)s::text is null or payload ->> 'approval_id' = %(approval)s or event_id = %(decision)s)

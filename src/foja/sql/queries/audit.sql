@@ -51,7 +51,7 @@ where e.sealed > 0 and coalesce(leaf.chain_hash, p.chain_hash) is distinct from 
 
 -- name: audit_strays
 -- Events without a stream, or with another tenant, an unknown kind or a forbidden source.
-select v.entity_id, v.seq, v.kind, v.v, v.source, v.tenant, e.domain, e.tenant
+select v.entity_id, v.seq, v.kind, v.v, v.source, v.tenant, e.domain, e.tenant as owner
 from foja.event v left join foja.entity e using (entity_id)
 left join foja.kind k on k.domain = e.domain and k.kind = v.kind and k.v = v.v
 where e.entity_id is null or v.tenant <> e.tenant or k.kind is null or v.source <> all (k.sources);
@@ -71,7 +71,7 @@ where state = 'open' and deadline < clock_timestamp() - make_interval(secs => %(
 
 -- name: audit_sealing
 -- Streams whose next event is recorded and was not sealed in time.
-select e.entity_id, e.sealed, round(extract(epoch from clock_timestamp() - v.at))::bigint
+select e.entity_id, e.sealed as seq, round(extract(epoch from clock_timestamp() - v.at))::bigint as seconds
 from foja.unsealed u join foja.entity e on e.entity_id = u.entity_id and e.sealed = u.seq
 join foja.event v on v.entity_id = u.entity_id and v.seq = u.seq
 where v.at < clock_timestamp() - make_interval(secs => %(limit)s);
@@ -79,7 +79,7 @@ where v.at < clock_timestamp() - make_interval(secs => %(limit)s);
 -- name: audit_numbering
 -- The oldest sealed event that is not in the log, if it waits too long. The wait begins at the newest event up
 -- to it: an event above a hole is older than its sealing.
-select p.entity_id, p.seq, round(extract(epoch from clock_timestamp() - since.at))::bigint
+select p.entity_id, p.seq, round(extract(epoch from clock_timestamp() - since.at))::bigint as seconds
 from (select entity_id[1] as entity_id, seq[1] as seq from foja.pending order by id limit 1) p cross join lateral (
     select max(v.at) as at from (
         select at from foja.event where entity_id = p.entity_id and seq <= p.seq order by seq desc limit 20000
@@ -89,7 +89,7 @@ where since.at < clock_timestamp() - make_interval(secs => %(limit)s);
 
 -- name: audit_publishing
 -- The oldest leaf that no published checkpoint covers, if it waits too long.
-select leaf.entity_id, leaf.seq, round(extract(epoch from clock_timestamp() - since.at))::bigint, leaf.idx
+select leaf.entity_id, leaf.seq, round(extract(epoch from clock_timestamp() - since.at))::bigint as seconds, leaf.idx as leaf
 from foja.log l
 left join lateral (
     select c.size, c.published_at from foja.checkpoint c
@@ -240,11 +240,11 @@ where e.domain = 'document' and e.sealed > coalesce(s.length, 0);
 
 -- name: audit_documents
 -- Every event of every document; with the first one its list entry, its row for the guards, and its attempts.
-select e.entity_id, v.seq, v.kind, v.at,
-    case v.kind when 'tsa.confirmed' then v.payload::jsonb - '{token_b64,blinding_b64,path_b64}'::text[] else v.payload::jsonb end,
-    case v.seq when 0 then (select to_jsonb(s) from foja.document_summary s where s.entity_id = e.entity_id) end,
-    case v.seq when 0 then (select to_jsonb(d) from foja.document d where d.entity_id = e.entity_id) end,
-    case v.seq when 0 then (select jsonb_agg(to_jsonb(a)) from foja.attempt a where a.entity_id = e.entity_id) end
+select e.entity_id as document, v.seq, v.kind, v.at,
+    case v.kind when 'tsa.confirmed' then v.payload::jsonb - '{token_b64,blinding_b64,path_b64}'::text[] else v.payload::jsonb end as payload,
+    case v.seq when 0 then (select to_jsonb(s) from foja.document_summary s where s.entity_id = e.entity_id) end as listed,
+    case v.seq when 0 then (select to_jsonb(d) from foja.document d where d.entity_id = e.entity_id) end as known,
+    case v.seq when 0 then (select jsonb_agg(to_jsonb(a)) from foja.attempt a where a.entity_id = e.entity_id) end as attempts
 from foja.entity e join foja.event v using (entity_id)
 where e.domain = 'document' order by e.entity_id, v.seq;
 
@@ -281,10 +281,10 @@ where o.state is distinct from 'live';
 -- name: audit_galleries
 -- Every event of every gallery; with the first one whether its product has a row, and the rows of its images. Also
 -- products with images and without events.
-select g.product, v.seq, v.event_id, v.kind, v.at, v.idempotency_key, v.payload,
-    case when coalesce(v.seq, 0) = 0 then exists (select from public.products p where p.productid = g.product) end,
+select g.product, v.seq, v.event_id as id, v.kind, v.at, v.idempotency_key as key, v.payload,
+    case when coalesce(v.seq, 0) = 0 then exists (select from public.products p where p.productid = g.product) end as known,
     case when coalesce(v.seq, 0) = 0 then (select jsonb_agg(to_jsonb(i) order by i.image_order)
-        from public.product_images i where i.product_id = g.product) end
+        from public.product_images i where i.product_id = g.product) end as images
 from (
     select entity_id as product from foja.entity where domain = 'image'
     union select i.product_id from public.product_images i

@@ -8,8 +8,8 @@ select evidence from foja.ability;
 -- knows no sizes would read all streams of the domain.
 select asked.place, v.seq, v.kind, v.at,
     case when v.kind = 'tsa.confirmed' and v.seq < before.length
-        then (v.payload::jsonb - '{token_b64,blinding_b64,path_b64}'::text[])::json else v.payload end,
-    before.length, clock_timestamp()
+        then (v.payload::jsonb - '{token_b64,blinding_b64,path_b64}'::text[])::json else v.payload end as payload,
+    before.length as seen, clock_timestamp() as now
 from unnest(%(entities)s::uuid[]) with ordinality asked (entity_id, place)
 cross join lateral (select * from foja.entity s where s.entity_id = asked.entity_id offset 0) e
 cross join lateral (select (select s.length from foja.document_summary s where s.entity_id = e.entity_id) as length offset 0) before
@@ -19,7 +19,7 @@ order by asked.place, v.seq;
 
 -- name: document_history
 -- All events of one document, and the moment of reading.
-select v.seq, v.event_id, v.kind, v.v, v.at, v.actor, v.source, v.payload, v.body_hash, clock_timestamp()
+select v.seq, v.event_id as id, v.kind, v.v, v.at, v.actor, v.source, v.payload, v.body_hash, clock_timestamp() as now
 from foja.event v join foja.entity e using (entity_id)
 where v.entity_id = %(document)s and v.tenant = %(tenant)s and e.domain = 'document' order by v.seq;
 
@@ -34,7 +34,7 @@ order by v.seq desc limit 1;
 
 -- name: artifacts_due
 -- Final documents whose newest seal expires soon, and the digests of their artifacts.
-select d.entity_id, a.sha256, d.renew_before
+select d.entity_id as document, a.sha256, d.renew_before as ends
 from foja.document d
 cross join lateral (
     select v.payload ->> 'sha256' from foja.event v
@@ -131,8 +131,9 @@ select entity_id from foja.document where entity_id between %(low)s and %(high)s
 
 -- name: documents_listed
 -- Rows of the list, for these documents in this order; the name is read from its event, where it can be erased.
-select d.entity_id, added.payload ->> 'name', coalesce(s.state, 'none'), s.pipeline, coalesce(s.lifecycle_status, 'needs_witness'),
-    coalesce(s.witness_hash, d.witness_hash), coalesce(s.began_at, began.at), coalesce(s.failed, false) and foja.is_given_up(d.entity_id)
+select d.entity_id as id, added.payload ->> 'name' as name, coalesce(s.state, 'none') as state, s.pipeline,
+    coalesce(s.lifecycle_status, 'needs_witness') as lifecycle, coalesce(s.witness_hash, d.witness_hash) as witness_hash,
+    coalesce(s.began_at, began.at) as began_at, coalesce(s.failed, false) and foja.is_given_up(d.entity_id) as given_up
 from unnest(%(documents)s::uuid[]) with ordinality asked (entity_id, place)
 join foja.document d on d.entity_id = asked.entity_id and d.tenant = %(tenant)s
 join foja.event began on began.entity_id = d.entity_id and began.seq = 0
@@ -208,21 +209,21 @@ union select foja.queue_lost_attempts(%(entities)s::uuid[]);
 select e.tenant, e.entity_id from foja.expire_attempts(%(most)s) closed join foja.entity e on e.entity_id = closed;
 
 -- name: document_obstacles
--- What the events of a document do not say: what this installation can produce, which of its job types are paused, the
--- last errors of jobs that go on, why the log is halted, when the newest checkpoint was published, why no batch of a
+-- What the events of a document do not say: which of its job types are paused, the last
+-- errors of jobs that go on, why the log is halted, when the newest checkpoint was published, why no batch of a
 -- network is made, what its own batches wait for, of which types jobs of its tenant wait for a worker, and how many of its
--- events the executor has seen.
-select array(select evidence from foja.ability),
-    array(select t.type from foja.job_type t where t.paused and (t.type = 'protect_document_v2' or exists (
+-- events the executor has seen; and what this installation can produce.
+select array(select t.type from foja.job_type t where t.paused and (t.type = 'protect_document_v2' or exists (
         select from foja.attempt a where a.entity_id = %(document)s and a.state = 'open' and foja.job_of(a.evidence) = t.type))
-        order by t.type),
+        order by t.type) as paused,
     (select coalesce(jsonb_object_agg(j.type, j.last_error order by j.job_id), '{}') from foja.job j
-        where j.entity_id = %(document)s and j.last_error is not null and j.state in ('queued', 'running', 'retry_scheduled')),
-    (select l.halted from foja.log l where l.closed_size is null),
-    (select max(c.published_at) from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null),
-    anchors.held, anchors.waiting,
-    array(select u.type from foja.unhandled_types_v1(%(tenant)s, 1, %(living)s) u),
-    coalesce((select s.length from foja.document_summary s where s.entity_id = %(document)s), 0)
+        where j.entity_id = %(document)s and j.last_error is not null and j.state in ('queued', 'running', 'retry_scheduled')) as errors,
+    (select l.halted from foja.log l where l.closed_size is null) as halted,
+    (select max(c.published_at) from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null) as published_at,
+    anchors.held, anchors.waiting as batches,
+    array(select u.type from foja.unhandled_types_v1(%(tenant)s, 1, %(living)s) u) as unhandled,
+    coalesce((select s.length from foja.document_summary s where s.entity_id = %(document)s), 0) as checked,
+    array(select evidence from foja.ability) as abilities
 from foja.anchor_obstacles_v1(%(document)s) anchors;
 
 -- name: documents_length

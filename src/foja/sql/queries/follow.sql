@@ -53,7 +53,7 @@ from unnest(%(seqs)s::bigint[]) n cross join lateral (
 
 -- name: stream_state
 -- The epoch, and the next number, sealed count and domain of a stream.
-select i.epoch, coalesce(foja.next_seq(e), 0), coalesce(e.sealed, 0), e.domain
+select i.epoch, coalesce(foja.next_seq(e), 0) as next_seq, coalesce(e.sealed, 0) as sealed, e.domain
 from foja.installation i left join foja.entity e on e.entity_id = %(entity)s and e.tenant = %(tenant)s;
 
 -- name: missing_numbers
@@ -64,7 +64,7 @@ where not exists (select from foja.event where entity_id = %(entity)s and tenant
 
 -- name: log_state
 -- The epoch, the size of a log, and whether it is closed.
-select i.epoch, coalesce(l.closed_size, l.next_idx), l.closed_size is not null
+select i.epoch, coalesce(l.closed_size, l.next_idx) as size, l.closed_size is not null as closed
 from foja.installation i left join foja.log l on l.origin = %(origin)s;
 
 -- name: read_log

@@ -13,23 +13,23 @@ select domain, kind, v, erasable from foja.kind;
 
 -- name: fsck_entities
 -- The counters of every stream, in order, or of one stream.
-select entity_id, domain, tenant, lane, foja.next_seq(e), sealed, head from foja.entity e
+select entity_id, domain, tenant, lane, foja.next_seq(e) as next_seq, sealed, head from foja.entity e
 where %(only)s::uuid is null or entity_id = %(only)s order by entity_id;
 
 -- name: fsck_events
 -- Every event in the order of its stream, and whether its erasure was recorded. The time is in microseconds, or
 -- null if it is infinite. The erased number is compared as text, because the payload may be forged.
 select v.entity_id, v.seq, v.event_id, v.kind, v.v,
-    case when isfinite(v.at) then (extract(epoch from v.at) * 1000000)::bigint end,
-    v.actor, v.source, v.payload::text, v.salt, v.body_hash, v.idempotency_key, v.tenant,
+    case when isfinite(v.at) then (extract(epoch from v.at) * 1000000)::bigint end as at_us,
+    v.actor, v.source, v.payload::text as payload, v.salt, v.body_hash, v.idempotency_key as key, v.tenant,
     v.payload is null and exists (select from foja.event witness where witness.entity_id = v.entity_id
         and witness.event_id = foja.erasure_id(v.entity_id, v.seq) and witness.kind = 'body.erased'
-        and witness.payload ->> 'seq' = v.seq::text)
+        and witness.payload ->> 'seq' = v.seq::text) as witnessed
 from foja.event v where %(only)s::uuid is null or v.entity_id = %(only)s order by v.entity_id, v.seq;
 
 -- name: fsck_places
 -- Everything else that is recorded about a number of a stream: leaf, outbox, unsealed, slot.
-select entity_id, seq, 'leaf', origin, idx, chain_hash from foja.leaf where %(only)s::uuid is null
+select entity_id, seq, 'leaf' as what, origin, idx, chain_hash from foja.leaf where %(only)s::uuid is null
 union all
 select l.entity_id, l.seq, 'leaf', b.origin, l.idx, l.chain_hash
 from foja.leaf_place p join foja.leaves b on b.origin = p.origin and b.idx = p.idx
@@ -93,9 +93,9 @@ select index, witness_hash from foja.anchor_member where batch_id = %(batch)s or
 
 -- name: fsck_anchored
 -- Every recorded anchor of a checkpoint, with the checkpoint and the batch that it names.
-select v.entity_id, v.seq, v.payload ->> 'sha256', c.note, v.payload ->> 'network', b.network, b.status,
+select v.entity_id, v.seq, v.payload ->> 'sha256' as digest, c.note, v.payload ->> 'network' as network, b.network as sent, b.status,
     exists (select from foja.anchor_member m where m.batch_id = b.batch_id and m.entity_id = v.entity_id
-        and m.network = b.network and m.witness_hash = v.payload ->> 'sha256')
+        and m.network = b.network and m.witness_hash = v.payload ->> 'sha256') as member
 from foja.installation i
 join foja.event v on v.entity_id = i.installation_id and v.kind = 'checkpoint.anchored'
 left join foja.log l on l.name = v.payload ->> 'origin'

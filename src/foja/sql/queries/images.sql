@@ -1,7 +1,7 @@
 -- name: gallery
 -- The next number of a gallery and its images in order, each with the body that holds its content.
-select e.next_seq, i.id, i.image_order, i.image_url, i.alt, i.created_at, i.content_seq, i.alt_seq, v.payload,
-    i.thumbnails, i.thumbnail_url, i.thumbnail_signature
+select e.entity_id as product, i.id, i.image_order as "order", i.image_url as url, i.alt, i.created_at, i.content_seq, i.alt_seq,
+    v.payload as body, i.thumbnails, i.thumbnail_url, i.thumbnail_signature as signature, e.next_seq
 from foja.entity e left join public.product_images i on i.product_id = e.entity_id
 left join foja.event v on v.entity_id = i.product_id and v.seq = i.content_seq
 where e.entity_id = %(entity)s and e.tenant = %(tenant)s and e.domain = 'image' order by i.image_order;
@@ -9,14 +9,14 @@ where e.entity_id = %(entity)s and e.tenant = %(tenant)s and e.domain = 'image' 
 -- name: gallery_images
 -- Some images, each with its product and the body that holds its content. The ids are hidden from the planner, which
 -- would otherwise plan every call for its number of them: that costs more than the answer.
-select i.product_id, i.id, i.image_order, i.image_url, i.alt, i.created_at, i.content_seq, i.alt_seq, v.payload,
-    i.thumbnails, i.thumbnail_url, i.thumbnail_signature
+select i.product_id as product, i.id, i.image_order as "order", i.image_url as url, i.alt, i.created_at, i.content_seq, i.alt_seq,
+    v.payload as body, i.thumbnails, i.thumbnail_url, i.thumbnail_signature as signature
 from public.product_images i left join foja.event v on v.entity_id = i.product_id and v.seq = i.content_seq
 where i.id = any (array(select unnest(%(images)s::uuid[]))) and i.tenant = %(tenant)s;
 
 -- name: gallery_facts
 -- The first events of a gallery.
-select v.seq, v.event_id, v.kind, v.at, v.idempotency_key, v.payload from foja.event v
+select v.seq, v.event_id as id, v.kind, v.at, v.idempotency_key as key, v.payload from foja.event v
 where v.entity_id = %(entity)s and v.tenant = %(tenant)s and v.seq < %(length)s order by v.seq;
 
 -- name: product_ids
@@ -115,7 +115,7 @@ select foja.set_thumbnail_rule_v1(%(attempts)s, %(retries)s);
 -- name: thumbnail_job
 -- The last job of an image.
 select t.status, t.attempts, t.last_error, t.duration_ms, t.error_code, t.skipped,
-    t.status = 'error' and t.attempts >= r.max_attempts
+    t.status = 'error' and t.attempts >= r.max_attempts as spent
 from public.image_thumbnail_jobs t, foja.thumbnail_rule r
 where product_image_id = %(image)s and tenant = %(tenant)s;
 
@@ -134,7 +134,8 @@ order by v.payload ->> 'image_id', v.seq desc;
 
 -- name: product_page
 -- A page of products, newest first, each with the number of its images and its main image.
-select p.productid, (select count(*) from public.product_images i where i.product_id = p.productid), m.id, m.alt, m.thumbnails
+select p.productid as product_id, (select count(*) from public.product_images i where i.product_id = p.productid) as images,
+    m.id as main_id, m.alt as main_alt, m.thumbnails as main_variants
 from (select x.productid from public.products x where x.tenant = %(tenant)s and x.productid < %(before)s
     order by x.productid desc limit %(limit)s) p
 left join public.product_images m on m.product_id = p.productid and m.image_order = 0

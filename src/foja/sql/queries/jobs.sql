@@ -11,7 +11,8 @@ select foja.settle_jobs_v1($1, $2, $3, $4, $5, $6);
 -- name: claim_jobs
 -- Lease jobs to a worker. It need not wait for the disk: after a crash a lost claim is only an unknown token.
 with unhurried as materialized (select set_config('synchronous_commit', 'off', true))
-select job_id, type, entity_id, tenant, dedupe_key, payload, tries, max_tries, lease_token, lease_seconds, alone, corrected
+select job_id as id, type, entity_id, tenant, dedupe_key as key, payload, tries, max_tries, lease_token as token,
+    lease_seconds, alone, corrected
 from unhurried, foja.claim_jobs_v1(%(type)s, %(limit)s, %(worker)s, %(tenant)s);
 
 -- name: heartbeat_jobs
@@ -21,7 +22,8 @@ select h from unhurried, foja.heartbeat_jobs_v1(%(jobs)s::bigint[], %(tokens)s::
 
 -- name: job_types
 -- The numbers of the types that jobs are sent in: draft, new job, settlement.
-select 'foja.draft'::regtype::oid::bigint, 'foja.new_job'::regtype::oid::bigint, 'foja.settlement'::regtype::oid::bigint;
+select 'foja.draft'::regtype::oid::bigint as draft, 'foja.new_job'::regtype::oid::bigint as new_job,
+    'foja.settlement'::regtype::oid::bigint as settlement;
 
 -- name: sweep_jobs
 -- Close jobs whose lease expired and that have no tries left.
@@ -41,8 +43,8 @@ select foja.queue_woken_v1();
 
 -- name: list_jobs
 -- Jobs as an operator sees them, newest first.
-select job_id, type, state, entity_id, correlation_id, tenant, dedupe_key, priority, tries, max_tries, head, run_at,
-    created_at, finished_at, worker, lease_until, last_error, payload, on_death
+select job_id as id, type, state, entity_id, correlation_id, tenant, dedupe_key as key, priority, tries, max_tries,
+    head as first, run_at, created_at, finished_at, worker, lease_until, last_error, payload, on_death
 from foja.job
 where (%(tenant)s::text is null or tenant = %(tenant)s)
     and (%(job)s::bigint is null or job_id = %(job)s)
@@ -54,17 +56,17 @@ order by job_id desc limit %(limit)s;
 
 -- name: jobs_named
 -- Jobs as an operator sees them, by their ids, newest first.
-select job_id, type, state, entity_id, correlation_id, tenant, dedupe_key, priority, tries, max_tries, head, run_at,
-    created_at, finished_at, worker, lease_until, last_error, payload, on_death
+select job_id as id, type, state, entity_id, correlation_id, tenant, dedupe_key as key, priority, tries, max_tries,
+    head as first, run_at, created_at, finished_at, worker, lease_until, last_error, payload, on_death
 from foja.job where job_id = any (%(jobs)s::bigint[]) and (%(tenant)s::text is null or tenant = %(tenant)s)
 order by job_id desc;
 
 -- name: job_gauges
 -- Of each type: how long the oldest job waits that could be claimed, how many are past their lease, how many died
 -- without a word.
-select t.type, coalesce(extract(epoch from clock_timestamp() - min(ready.run_at)), 0)::double precision,
-    (select count(*) from foja.job j where j.type = t.type and j.state = 'running' and j.lease_until < clock_timestamp()),
-    (select count(*) from foja.job j where j.state = 'dead' and j.type = t.type and not j.silent)
+select t.type, coalesce(extract(epoch from clock_timestamp() - min(ready.run_at)), 0)::double precision as age,
+    (select count(*) from foja.job j where j.type = t.type and j.state = 'running' and j.lease_until < clock_timestamp()) as past_lease,
+    (select count(*) from foja.job j where j.state = 'dead' and j.type = t.type and not j.silent) as dead
 from foja.job_type t cross join generate_series(0, 2) rank
 left join lateral (
     select j.run_at from foja.job j

@@ -12,7 +12,7 @@ select foja.lane_reserve($1, $2, tenant, $3, $4, make_interval(secs => $5), $6, 
 
 -- name: lane_state
 -- The fence of a stream, its run of Redis, and its age.
-select fence, run_id, next_seq, extract(epoch from clock_timestamp() - moved_at)::double precision, false, 0
+select fence, run_id, next_seq, extract(epoch from clock_timestamp() - moved_at)::double precision as age
 from foja.entity where entity_id = %(entity)s and domain = %(domain)s and tenant = %(tenant)s;
 
 -- name: move_lane

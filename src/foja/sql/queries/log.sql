@@ -17,7 +17,7 @@ select foja.expire_slots(%(streams)s);
 
 -- name: open_log
 -- The open log, created on first use.
-select origin, name, next_idx, halted from foja.open_log(%(name)s);
+select origin, name, next_idx as size, halted from foja.open_log(%(name)s);
 
 -- name: name_log
 -- Say which name and key the log of this installation has.
@@ -27,14 +27,14 @@ select foja.name_log_v1(%(name)s, %(key)b);
 -- Append the oldest sealed events to the log, unless it is halted.
 select foja.number_pending(origin, %(most)s) from foja.open_log(%(name)s);
 
--- name: last_checkpoint
--- The newest checkpoint up to a size.
-select size, root, frontier from foja.checkpoint
+-- name: last_frontier
+-- The tree at the newest checkpoint up to a size.
+select frontier from foja.checkpoint
 where origin = %(origin)s and size <= %(size)s order by size desc limit 1;
 
 -- name: last_published
--- The newest published checkpoint.
-select size, root from foja.checkpoint
+-- The size of the newest published checkpoint.
+select size from foja.checkpoint
 where origin = %(origin)s and published_at is not null order by size desc limit 1;
 
 -- name: newest_note
@@ -93,7 +93,7 @@ from foja.checkpoint c where c.origin = %(origin)s and c.size = %(size)s;
 -- The checkpoint that a cosigner is asked for next, the size of that log that it signed last, and the time by the
 -- database's clock: the last checkpoint of each closed log, so that it knows the head that the next log names, then
 -- the newest published one of the open log. A closed log that it refused is not asked for again.
-select l.origin, c.size, c.note, coalesce(k.seen, 0), extract(epoch from clock_timestamp())::bigint
+select l.origin, c.size, c.note, coalesce(k.seen, 0) as seen, extract(epoch from clock_timestamp())::bigint as now
 from foja.log l cross join lateral (
     select size, note from foja.checkpoint
     where origin = l.origin and size <= coalesce(l.closed_size, size) and (published_at is not null or size = l.closed_size)
@@ -112,7 +112,7 @@ select foja.record_cosigner_fault(%(origin)s, %(key)b, %(vkey)s, %(fault)s, %(de
 
 -- name: cosigners
 -- Every cosigner of every log, and its state.
-select origin, vkey, seen, fault, detail, since from foja.cosigner order by origin, vkey;
+select origin, vkey as key, seen as cosigned, fault, detail, since from foja.cosigner order by origin, vkey;
 
 -- name: leaves
 -- A range of leaves, in order.
@@ -136,11 +136,11 @@ select foja.resume_log(%(origin)s, %(reason)s);
 
 -- name: restart_log
 -- Close the log at a proven size and open the next one, in a new epoch.
-select origin, name, next_idx, halted from foja.restart_log(%(origin)s, %(name)s, %(consistent)s);
+select origin, name, next_idx as size, halted from foja.restart_log(%(origin)s, %(name)s, %(consistent)s);
 
 -- name: find_leaf
 -- The leaf of an event, in the newest log that has it.
-select o.origin, o.name, l.idx, l.chain_hash
+select o.origin, l.idx
 from foja.log o cross join lateral foja.find_leaf(o.origin, %(entity)s, %(seq)s) l
 where o.closed_size is null or l.idx < o.closed_size
 order by o.origin desc limit 1;
@@ -155,8 +155,8 @@ select key from foja.id_key;
 
 -- name: logs
 -- Every log of this installation, oldest first.
-select origin, name, next_idx, closed_size, halted,
-    (select max(size) from foja.checkpoint c where c.origin = l.origin and published_at is not null),
+select origin, name, next_idx as size, closed_size, halted,
+    (select max(size) from foja.checkpoint c where c.origin = l.origin and published_at is not null) as published,
     (select coalesce(sum(cardinality(seq)), 0)::bigint from foja.pending) as waiting
 from foja.log l order by origin;
 

@@ -43,32 +43,32 @@ where l.closed_size is null and c.size > coalesce((
 -- name: thumbnail_gauges
 -- Jobs of images by status, those that were skipped, their attempts and how many failed, and quantiles of the time that
 -- they took to render and of the time since their request.
-select array[queued, processing, error, success], skipped, attempts, failed_attempts,
-    array[render_p50_ms_1d, render_p95_ms_1d, render_p50_ms_7d, render_p95_ms_7d],
-    array[p50_ms_1d, p95_ms_1d, p50_ms_7d, p95_ms_7d]
+select array[queued, processing, error, success] as jobs, skipped, attempts, failed_attempts,
+    array[render_p50_ms_1d, render_p95_ms_1d, render_p50_ms_7d, render_p95_ms_7d] as rendering,
+    array[p50_ms_1d, p95_ms_1d, p50_ms_7d, p95_ms_7d] as latency
 from public.vw_image_thumbnail_job_metrics;
 
 -- name: gallery_gauges
 -- Images, and what breaks the order of galleries.
-select images, gaps, duplicates, products_without_main from public.vw_image_gallery_metrics;
+select images, array[gaps, duplicates, products_without_main] as violations from public.vw_image_gallery_metrics;
 
 -- name: orphan_gauges
 -- Candidates, what the last complete scan missed and when it was, what was taken back in seven days, and all runs. Before
 -- the first scan, its age is that of the installation. What was taken back since the last run is not in a run yet.
-select (select count(*) from public.image_orphan_candidates c where c.confirmed_deleted_at is null),
+select (select count(*) from public.image_orphan_candidates c where c.confirmed_deleted_at is null) as candidates,
     coalesce((select r.missing from foja.orphan_run r where r.action = 'scan' and r.outcome = 'complete'
-        order by r.ended_at desc limit 1), 0),
+        order by r.ended_at desc limit 1), 0) as missing,
     (select extract(epoch from clock_timestamp() - coalesce((select max(r.ended_at) from foja.orphan_run r
-        where r.action = 'scan' and r.outcome = 'complete'), i.installed_at)) from foja.installation i)::double precision,
+        where r.action = 'scan' and r.outcome = 'complete'), i.installed_at)) from foja.installation i)::double precision as scan_age,
     coalesce(sum(r.false_positives) filter (where r.ended_at > clock_timestamp() - interval '7 days'), 0) + (
         select count(*) from foja.unstaged u
-        where u.false_positive and u.unstaged_at > clock_timestamp() - interval '7 days'),
+        where u.false_positive and u.unstaged_at > clock_timestamp() - interval '7 days') as false_positives,
     coalesce(sum(r.rescued_late) filter (where r.ended_at > clock_timestamp() - interval '7 days'), 0) + (
         select count(*) from foja.unstaged u
         where not u.false_positive and u.unstaged_at - u.detected_at > make_interval(secs => %(grace)s)
-            and u.unstaged_at > clock_timestamp() - interval '7 days'),
-    coalesce(sum(r.staged), 0), coalesce(sum(r.rescued), 0), coalesce(sum(r.false_positives), 0),
-    coalesce(sum(r.quarantined), 0), coalesce(sum(r.deleted), 0)
+            and u.unstaged_at > clock_timestamp() - interval '7 days') as rescued_late,
+    array[coalesce(sum(r.staged), 0), coalesce(sum(r.rescued), 0), coalesce(sum(r.false_positives), 0),
+    coalesce(sum(r.quarantined), 0), coalesce(sum(r.deleted), 0)] as totals
 from foja.orphan_run r;
 
 -- name: orphan_run_totals

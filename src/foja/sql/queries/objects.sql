@@ -27,7 +27,7 @@ select greatest(reltuples, 0)::bigint from pg_class where oid = 'foja.object'::r
 
 -- name: stage_orphans
 -- Look at the next page of objects, and stage those that nothing refers to.
-select sha256, generation, checked, staged, referred
+select sha256 as after, generation, checked, staged, referred
 from foja.stage_orphans_v1(%(after)s, %(generation)s, %(limit)s, %(fresh)s, %(dry)s);
 
 -- name: still_referred
@@ -51,14 +51,14 @@ select foja.record_orphan_run_v1(%(run)s, %(actor)s, %(result)s::jsonb, %(grace)
 
 -- name: orphan_inventory
 -- What is known before a purge.
-select clock_timestamp(), (select count(*) from foja.object o where o.state = 'live'),
+select clock_timestamp() as now, (select count(*) from foja.object o where o.state = 'live') as objects,
     (select count(*) from public.image_orphan_candidates c left join foja.object o on o.sha256 = split_part(c.path, '/', 2)
         and o.generation = split_part(c.path, '/', 3)::integer
         where c.confirmed_deleted_at is null and c.detected_at <= foja.orphan_deadline(%(grace)s, %(days)s)
-            and o.state is distinct from 'quarantined'),
-    (select count(*) from foja.object o where o.state = 'quarantined'), foja.orphan_days(),
-    (select max(r.ended_at) from foja.orphan_run r where r.action = 'scan' and r.outcome = 'complete'),
-    (select max(r.ended_at) from foja.orphan_run r);
+            and o.state is distinct from 'quarantined') as due,
+    (select count(*) from foja.object o where o.state = 'quarantined') as quarantined, foja.orphan_days() as days,
+    (select max(r.ended_at) from foja.orphan_run r where r.action = 'scan' and r.outcome = 'complete') as last_scan,
+    (select max(r.ended_at) from foja.orphan_run r) as last_run;
 
 -- name: quarantine_orphans
 -- Quarantine the candidates that are due, and take back those that something refers to.
@@ -86,7 +86,7 @@ select foja.plan_orphan_scans_v1(%(seconds)s, %(tenant)s);
 
 -- name: orphan_candidates
 -- Candidates that are not purged, oldest first, with the size and the state of their object.
-select c.path, c.detected_at, c.last_seen_reference, o.size, coalesce(o.state, 'stray')
+select c.path, c.detected_at, c.last_seen_reference, o.size, coalesce(o.state, 'stray') as state
 from public.image_orphan_candidates c left join foja.object o on o.sha256 = split_part(c.path, '/', 2)
     and o.generation = split_part(c.path, '/', 3)::integer
 where c.confirmed_deleted_at is null order by c.detected_at, c.path limit %(limit)s;

@@ -4,29 +4,29 @@
 -- checkpoint was published, and how many networks send no batch.
 select
     (select count(*) from (select from foja.job j where j.state = 'dead' and not j.silent
-        and (%(tenant)s::text is null or j.tenant = %(tenant)s) limit %(most)s) dead),
+        and (%(tenant)s::text is null or j.tenant = %(tenant)s) limit %(most)s) dead) as dead_jobs,
     (select count(*) from (select from foja.approval_due a where a.tenant = coalesce(%(tenant)s, a.tenant)
-        and a.due > clock_timestamp() limit %(most)s) waiting),
+        and a.due > clock_timestamp() limit %(most)s) waiting) as approvals,
     (select count(*) from (select from foja.document_summary s where (%(tenant)s::text is null or s.tenant = %(tenant)s)
-        and s.failed and foja.is_given_up(s.entity_id) limit %(few)s) stuck),
+        and s.failed and foja.is_given_up(s.entity_id) limit %(few)s) stuck) as failed_documents,
     (select coalesce(extract(epoch from clock_timestamp() - min(ready.run_at)), 0)::double precision
         from foja.job_type t cross join generate_series(0, 2) rank cross join lateral (
             select j.run_at from foja.job j where j.type = t.type and j.priority = rank and j.run_at <= clock_timestamp()
                 and j.head and j.state in ('queued', 'retry_scheduled') and (%(tenant)s::text is null or j.tenant = %(tenant)s)
             order by j.run_at limit 1) ready
-        where not t.paused),
-    array(select t.type from foja.job_type t where t.paused order by t.type),
-    (select l.halted from foja.log l where l.closed_size is null),
+        where not t.paused) as oldest_ready_seconds,
+    array(select t.type from foja.job_type t where t.paused order by t.type) as paused,
+    (select l.halted from foja.log l where l.closed_size is null) as halted,
     (select c.published_at from foja.log l cross join lateral (select x.published_at from foja.checkpoint x
-        where x.origin = l.origin and x.published_at is not null order by x.size desc limit 1) c where l.closed_size is null),
-    array(select n.network from foja.anchor_network n where n.held is not null order by n.network),
-    clock_timestamp();
+        where x.origin = l.origin and x.published_at is not null order by x.size desc limit 1) c where l.closed_size is null) as published_at,
+    array(select n.network from foja.anchor_network n where n.held is not null order by n.network) as held,
+    clock_timestamp() as now;
 
 -- name: job_hours
 -- The newest jobs that ended within a day, by hour: how many, how many did not succeed, and how long nineteen of twenty
 -- took from their time to their end.
-select date_trunc('hour', j.finished_at), count(*), count(*) filter (where j.state <> 'succeeded'),
-    percentile_cont(0.95) within group (order by extract(epoch from j.finished_at - j.run_at))
+select date_trunc('hour', j.finished_at) as hour, count(*) as ended, count(*) filter (where j.state <> 'succeeded') as failed,
+    percentile_cont(0.95) within group (order by extract(epoch from j.finished_at - j.run_at)) as p95_seconds
 from (select n.finished_at, n.state, n.run_at from foja.job n where (%(tenant)s::text is null or n.tenant = %(tenant)s)
     order by n.job_id desc limit %(most)s) j
 where j.finished_at > clock_timestamp() - interval '1 day' group by 1 order by 1;
@@ -100,7 +100,7 @@ select type, domain, paused from foja.job_type order by type;
 
 -- name: recent_checkpoints
 -- The newest published checkpoints.
-select c.origin, l.name, c.size, encode(c.root, 'hex'), c.published_at,
-    (select count(*) from foja.cosignature s where s.origin = c.origin and s.size = c.size)
+select c.origin, l.name as log, c.size, encode(c.root, 'hex') as root, c.published_at,
+    (select count(*) from foja.cosignature s where s.origin = c.origin and s.size = c.size) as cosignatures
 from foja.checkpoint c join foja.log l on l.origin = c.origin
 where c.published_at is not null order by c.origin desc, c.size desc limit %(limit)s;

@@ -16,7 +16,7 @@ order by e.entity_id, v.seq;
 -- name: recent_conversations
 -- Conversations, highest id first, each with its number of events, its last event's time and its last message.
 -- A message is looked for among the last hundred events only.
-select c.entity_id, coalesce(last.seq + 1, 0), last.at, message.kind, message.actor, message.payload
+select c.entity_id as id, coalesce(last.seq + 1, 0) as events, last.at as last_at, message.kind, message.actor, message.payload
 from (select entity_id from foja.entity
     where tenant = %(tenant)s and domain = 'conversation' and entity_id < %(before)s
     order by entity_id desc limit %(limit)s) c

@@ -26,6 +26,6 @@ select count(*) from foja.voided where entity_id = %(entity)s and tenant = %(ten
 
 -- name: most_gaps
 -- The streams with the most voided numbers, each with its count and that of all streams.
-select entity_id, count(*), (sum(count(*)) over ())::bigint from foja.voided
+select entity_id, count(*) as gaps, (sum(count(*)) over ())::bigint as total from foja.voided
 where %(tenant)s::text is null or tenant = %(tenant)s
 group by entity_id order by 2 desc, 1 limit %(limit)s;

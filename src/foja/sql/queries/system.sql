@@ -4,7 +4,8 @@ select foja.request_checkpoint_anchors_v1(%(networks)s::text[], %(seconds)s, %(t
 
 -- name: anchored_checkpoints
 -- Checkpoints in confirmed batches whose confirmation the installation's stream does not have yet.
-select m.batch_id, m.network, m.witness_hash, j.payload ->> 'origin', (j.payload -> 'size')::bigint, b.confirmed_at
+select m.batch_id as batch, m.network, m.witness_hash as digest, j.payload ->> 'origin' as origin,
+    (j.payload -> 'size')::bigint as size, b.confirmed_at
 from foja.installation i join foja.anchor_member m on m.entity_id = i.installation_id
 join foja.anchor_batch b on b.batch_id = m.batch_id and b.status = 'confirmed' and b.told is null
 join foja.job j on j.entity_id = i.installation_id and j.type = 'submit_anchor_' || m.network
@@ -19,8 +20,8 @@ select foja.append_event(%(entity)s, 'system', 'checkpoint.anchored', %(payload)
 
 -- name: anchored_notes
 -- The newest confirmation of each checkpoint by each network, with the note and the state of the batch.
-select distinct on (p.size, p.network, p.log) l.origin, p.log, p.size, p.network, v.payload ->> 'sha256',
-    (v.payload ->> 'batch')::uuid, (v.payload ->> 'confirmed_at')::timestamptz, b.status, c.note
+select distinct on (p.size, p.network, p.log) l.origin, p.log, p.size, p.network, v.payload ->> 'sha256' as sha256,
+    (v.payload ->> 'batch')::uuid as batch, (v.payload ->> 'confirmed_at')::timestamptz as confirmed_at, b.status, c.note
 from foja.installation i
 join foja.event v on v.entity_id = i.installation_id and v.kind = 'checkpoint.anchored'
 cross join lateral (select v.payload ->> 'origin', (v.payload ->> 'size')::bigint, v.payload ->> 'network') p(log, size, network)

@@ -57,7 +57,7 @@ with recursive walk(channel, seq, payload) as (
             and x.seq = (w.payload #>> array['values', w.channel, 'after'])::bigint offset 0
     ) e
 )
-select channel, seq, case row_number() over (partition by seq) when 1 then payload end from walk;
+select channel, seq, case row_number() over (partition by seq) when 1 then payload end as payload from walk;
 
 -- name: thread_streams
 -- Every thread of a tenant.
@@ -65,6 +65,7 @@ select entity_id from foja.entity where domain = 'thread' and tenant = %(tenant)
 
 -- name: thread_bodies
 -- What a thread says that can still be read, without what it says.
-select seq, kind, payload ->> 'ns', payload ->> 'checkpoint_id', payload -> 'metadata' ->> 'run_id'
+select seq, kind, payload ->> 'ns' as ns, payload ->> 'checkpoint_id' as checkpoint_id,
+    payload -> 'metadata' ->> 'run_id' as run_id
 from foja.event
 where entity_id = %(entity)s and tenant = %(tenant)s and kind <> 'body.erased' and payload is not null order by seq;

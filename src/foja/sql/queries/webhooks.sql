@@ -27,17 +27,17 @@ select foja.replay_deliveries_v1(%(tenant)s, %(webhook)s, %(first)s::bigint, %(l
 
 -- name: webhooks
 -- The webhooks of a tenant, or one of them, with how much waits: rows up to a limit, and leaves that were not looked at.
-select w.webhook_id, w.url, w.kinds, w.include_payload, w.description, w.state, w.off_reason, w.failures, w.failing_since,
-    w.created_at, (select count(*) from (select from foja.webhook_delivery d
-        where d.webhook_id = w.webhook_id and d.state = 'waiting' limit 10000) waiting),
-    greatest(0, (select sum(coalesce(o.closed_size, o.next_idx)) from foja.log o where o.origin >= w.origin) - w.idx)::bigint
+select w.webhook_id as id, w.url, w.kinds, w.include_payload, w.description, w.state, w.off_reason, w.failures,
+    w.failing_since, w.created_at, (select count(*) from (select from foja.webhook_delivery d
+        where d.webhook_id = w.webhook_id and d.state = 'waiting' limit 10000) waiting) as waiting,
+    greatest(0, (select sum(coalesce(o.closed_size, o.next_idx)) from foja.log o where o.origin >= w.origin) - w.idx)::bigint as behind
 from foja.webhook w
 where w.tenant = %(tenant)s and (%(webhook)s::uuid is null or w.webhook_id = %(webhook)s)
 order by w.created_at, w.webhook_id;
 
 -- name: webhook_deliveries
 -- The newest deliveries of a webhook, newest first.
-select d.delivery_id, d.entity_id, d.seq, d.kind, d.state, d.attempts, d.created_at, d.ended_at, last.status, last.error
+select d.delivery_id as id, d.entity_id, d.seq, d.kind, d.state, d.attempts, d.created_at, d.ended_at, last.status, last.error
 from foja.webhook_delivery d
 left join lateral (select a.status, a.error from foja.webhook_attempt a
     where a.delivery_id = d.delivery_id order by a.at desc limit 1) last on true
@@ -57,7 +57,9 @@ select foja.plan_deliveries_v1(%(limit)s, %(open)s);
 
 -- name: open_deliveries
 -- What is still to be sent of these batches.
-select * from foja.open_deliveries_v1(%(batches)s::uuid[]);
+select batch, delivery_id as id, webhook_id, url, secrets, attempts, tenant, entity_id, seq, event_id, kind, v, at, actor,
+    source, include_payload, payload
+from foja.open_deliveries_v1(%(batches)s::uuid[]);
 
 -- name: record_attempts
 -- Record the results of attempts to deliver.

@@ -27,10 +27,8 @@ class Purger:
 
     async def inventory(self) -> Inventory:
         """Return what is known before a purge."""
-        [row] = await self.database.rows(
-            sql.query("orphan_inventory"), grace=self.terms.grace.total_seconds(), days=self.terms.days
-        )
-        return Inventory(*row)
+        values = {"grace": self.terms.grace.total_seconds(), "days": self.terms.days}
+        return await self.database.one(sql.query("orphan_inventory"), Inventory, **values)
 
     async def purge(
         self,
@@ -67,7 +65,7 @@ class Purger:
     async def restore(self, sha256: str, *, reason: str, actor: str | None = None) -> str:
         """Let a candidate or an object in quarantine be live again; return its key."""
         values = {"sha256": sha256, "reason": reason, "actor": actor}
-        [(path,)] = await self.database.rows(sql.query("restore_object"), **values)
+        path = await self.database.value(sql.query("restore_object"), **values)
         return str(path)
 
     async def _quarantine(self, run: Run, result: RunResult) -> None:

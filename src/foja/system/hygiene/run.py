@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import uuid4
 
 from foja import sql
 from foja.driver.database import Database
+from foja.driver.tenant_statement import UNNAMED, Row
 from foja.errors import LedgerUnavailable, Unavailable
 from foja.system.model.hygiene import HygieneTerms, find_jump
 from foja.system.model.view import Action, RunResult
@@ -62,9 +62,9 @@ class Run:
             values = {"run": result.run, "actor": self._actor, "result": _as_recorded(result)}
             await self.rows("record_orphan_run", **values, grace=self._grace)
 
-    async def rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
+    async def rows(self, name: str, of: type[Row] = UNNAMED, /, **values: object) -> list[Row]:
         """Return the rows of a named query."""
-        return await self._database.rows(sql.query(name), **values)
+        return await self._database.rows(sql.query(name), of, **values)
 
     async def _now(self) -> datetime:
         [(now,)] = await self.rows("clock")

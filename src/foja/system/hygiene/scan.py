@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from foja.blobs.entries import Listed
 from foja.blobs.store import Store
@@ -21,6 +22,16 @@ from foja.system.model.view import RunResult
 MAX_NAMED = 100  # missing objects
 MIN_PARTIAL_AGE = timedelta(hours=1)  # an upload that takes longer is repeated
 _OBJECT = re.compile(r"objects/[0-9a-f]{64}/(0|[1-9]\d{0,8})")
+
+
+class StagedPage(NamedTuple):
+    """A page of objects that were looked at: where the next one begins, and what was found."""
+
+    after: str | None
+    generation: int
+    checked: int
+    staged: int
+    referred: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +60,22 @@ class Scanner:
 
     async def _scan_rows(self, run: Run, result: RunResult, progress: Progress | None) -> None:
         [(total,)] = await run.rows("count_objects")
-        after, generation = "", -1
+        after: str | None = ""
+        generation = -1
         while after is not None:
-            [(after, generation, checked, staged, referred)] = await run.rows(
+            [page] = await run.rows(
                 "stage_orphans",
+                StagedPage,
                 after=after,
                 generation=generation,
                 limit=PAGE_OBJECTS,
                 fresh=self.terms.fresh.total_seconds(),
                 dry=result.dry,
             )
-            result.checked += checked
-            result.staged += staged
-            await self._check_present(run, result, referred)
+            after, generation = page.after, page.generation
+            result.checked += page.checked
+            result.staged += page.staged
+            await self._check_present(run, result, page.referred)
             if progress:
                 progress(result.checked, max(total, result.checked))
 

@@ -30,19 +30,17 @@ class Hygiene:
 
     async def list(self, limit: int) -> Sequence[Candidate]:
         """Return candidates, oldest first."""
-        rows = await self.database.rows(sql.query("orphan_candidates"), limit=limit)
-        return [Candidate(*row) for row in rows]
+        return await self.database.rows(sql.query("orphan_candidates"), Candidate, limit=limit)
 
     async def report(self) -> OrphanReport:
         """Return how the hygiene of the store stands."""
         inventory = await self.purger.inventory()
-        [row] = await self.database.rows(sql.query("orphan_totals"))
-        totals = OrphanTotals(*row)
+        totals = await self.database.one(sql.query("orphan_totals"), OrphanTotals)
         rescued, false_positives = (
             each / totals.staged if totals.staged else 0.0
             for each in (totals.rescued, totals.false_positives)
         )
-        runs = await self.database.rows(sql.query("orphan_runs"), limit=SHOWN_RUNS)
+        runs = await self.database.rows(sql.query("orphan_runs"), RunRow, limit=SHOWN_RUNS)
         return OrphanReport(
             **asdict(totals),
             rescued_ratio=rescued,
@@ -56,7 +54,7 @@ class Hygiene:
             due=inventory.due,
             quarantined=inventory.quarantined,
             last_scan=inventory.last_scan,
-            runs=[RunRow(*each) for each in runs],
+            runs=runs,
         )
 
     async def scan_jobs(self, jobs: Sequence[Job]) -> Sequence[Outcome]:

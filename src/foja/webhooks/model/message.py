@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,7 +18,7 @@ class Delivery:
     id: int
     webhook_id: UUID
     url: str
-    secrets: tuple[bytes, ...]
+    secrets: Sequence[bytes]
     attempts: int  # that were made before
     tenant: str
     entity_id: UUID
