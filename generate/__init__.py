@@ -1,1 +1,5 @@
-"""Write what follows from the tables of operations: the clients in Python and JavaScript, and commands."""
+"""Write what follows from what is declared once.
+
+From the tables of operations: the clients in Python and JavaScript, and commands. From the groups of
+settings: the arguments of `foja.connect`, and the tables of docs/settings.md.
+"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from generate import commands, javascript, python_client
+from generate import commands, javascript, python_client, settings
 
 ROOT = Path(__file__).parents[1]
 
@@ -15,6 +15,9 @@ def generated() -> Iterator[tuple[Path, str]]:
     source = ROOT / "src/foja"
     yield source / "client/acts.py", python_client.text()
     yield source / "cli/parser/acts.py", commands.text()
+    yield source / "settings/fields.py", settings.fields()
+    page = ROOT / "docs/settings.md"
+    yield page, settings.page(page.read_text())
     for name, part in (("foja.js", javascript.methods()), ("foja.d.ts", javascript.types())):
         path = source / "web/static" / name
         yield path, javascript.replace_part(path.read_text(), part)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections.abc
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -47,9 +46,7 @@ def python_type(hint: Any, imports: Imports) -> str:
         imports.names.setdefault("typing", set()).add("Literal")
         return f"Literal[{', '.join(map(repr, inner))}]"
     if origin is not None:
-        abstract = origin.__module__ == collections.abc.__name__ and imports.add(origin)
-        name = abstract or origin.__name__
-        return f"{name}[{', '.join(python_type(each, imports) for each in inner)}]"
+        return f"{imports.add(origin)}[{', '.join(python_type(each, imports) for each in inner)}]"
     return imports.add(hint)
 
 

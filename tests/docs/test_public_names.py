@@ -6,16 +6,14 @@ import inspect
 import subprocess
 import sys
 import typing
-from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Never
 
 import pytest
 
 import foja
-from foja.app import App
 from foja.settings import Settings
+from foja.settings.fields import SettingsFields
 
 NAMES = {
     "connect",
@@ -76,30 +74,16 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
 
 
 def test_connect_has_every_setting_as_a_typed_keyword() -> None:
-    hints = typing.get_type_hints(
-        foja.connect,
-        {
-            **vars(foja),
-            **{each.__name__: each for each in (PathLike, Sequence, App, foja.Domain)},
-            "Never": Never,
-        },
-    )
-    parameters = inspect.signature(foja.connect).parameters
-    assert hints["domains"] == Sequence[foja.Domain] | None, "values here, names in FOJA_DOMAINS"
-    for name, field in Settings.model_fields.items():
-        if name == "domains":
-            continue
-        assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
-        assert parameters[name].default is None
-        accepted = str | PathLike[str] if field.annotation is Path else field.annotation
-        assert hints[name] == typing.Optional[accepted], name  # noqa: UP045
-    assert set(Settings.model_fields) <= set(parameters)
-
-
-@pytest.mark.parametrize("name", sorted(Settings.model_fields))
-def test_connect_explains_every_setting(name: str) -> None:
-    lines = inspect.getdoc(foja.connect).splitlines()  # type: ignore[union-attr]
-    assert any(name in line.partition(":")[0].split(", ") for line in lines)
+    hints = typing.get_type_hints(SettingsFields)
+    assert hints.keys() == Settings.model_fields.keys() - {"domains"}, "values here, names in FOJA_DOMAINS"
+    for name, hint in hints.items():
+        annotation = Settings.model_fields[name].annotation
+        accepted = str | PathLike[str] if annotation is Path else annotation
+        assert hint == typing.Optional[accepted], name  # noqa: UP045
+    assert not SettingsFields.__required_keys__
+    arguments = inspect.signature(foja.connect).parameters
+    assert arguments["domains"].annotation == "Sequence[Domain] | None"
+    assert arguments["settings"].annotation == "Unpack[SettingsFields]"
 
 
 def test_an_argument_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -300,6 +300,6 @@ async def test_a_token_is_forgotten_when_another_key_is_found_to_be_new(
     ],
     ids=str,
 )
-def test_settings_that_would_be_unsafe_are_refused(given: dict[str, str]) -> None:
+def test_settings_that_would_be_unsafe_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(SetupFailed, match=next(iter(given)).upper()):
         load(**given)

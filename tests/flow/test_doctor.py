@@ -86,6 +86,7 @@ def test_what_fails_is_named_with_what_to_do(
     assert "hunter2" not in result.out + result.err
     advice = {each["name"]: each["advice"] for each in result.document["findings"]}
     assert "foja migrate" in advice["schema"]
+    assert advice["cosigners"] == "correct FOJA_COSIGNERS or FOJA_COSIGNER_POLICY"
 
 
 def test_a_lost_key_of_a_signed_log_is_a_failure(run: Run, home: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from foja.settings import Settings
+from foja.settings import Settings, variable
 
 Choice: TypeAlias = Sequence[Sequence[str]]  # settings of which one is enough, each with those that it needs
 
@@ -49,7 +49,7 @@ def _missing(settings: Settings, choice: Choice) -> Choice:
 
 
 def _say(choice: Choice, words: Words) -> str:
-    names = [_say_one([f"FOJA_{setting.upper()}" for setting in each], words) for each in choice]
+    names = [_say_one([*map(variable, each)], words) for each in choice]
     listed = words.either.join(filter(None, [", ".join(names[:-1]), names[-1]]))
     return words.one_of.format(names=listed) if len(names) > 2 else listed
 

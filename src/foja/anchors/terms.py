@@ -24,13 +24,12 @@ class AnchorTerms:
 
 def terms_of(settings: Settings, network: str) -> AnchorTerms:
     """Return the terms of a network, as the settings have them."""
-    window, polls = getattr(settings, f"{network}_window_seconds"), getattr(settings, f"{network}_polls")
-    cap = getattr(settings, f"{network}_daily_cap", None)
+    own = settings.networks[network]
     return AnchorTerms(
         size=settings.anchor_batch_size,
         seconds=settings.anchor_batch_seconds,
         every=settings.anchor_poll_seconds,
-        longest_pause=window / polls,
+        longest_pause=own.window_seconds / own.polls,
         watch=timedelta(seconds=settings.anchor_watch_seconds),
-        daily_cap=None if cap is None else round(cap * 1_000_000) * (WEI // 1_000_000),
+        daily_cap=None if own.daily_cap is None else round(own.daily_cap * 1_000_000) * (WEI // 1_000_000),
     )

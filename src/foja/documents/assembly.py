@@ -17,7 +17,7 @@ from foja.anchors.terms import AnchorTerms, terms_of
 from foja.anchors.watched import WatchedNetwork
 from foja.documents.authorities import local_notice, open_stamper
 from foja.documents.bundles import Bundles, open_bundles
-from foja.documents.model.events import DOCUMENT, NETWORKS, Evidence
+from foja.documents.model.events import DOCUMENT, Evidence
 from foja.documents.model.rules import WINDOWS, Policy
 from foja.documents.service import Documents
 from foja.documents.stamper import Stamper
@@ -101,15 +101,14 @@ def _probes(stamper: Stamper, networks: Mapping[str, Network]) -> dict[str, Prob
 
 
 def _policy(settings: Settings) -> Policy:
-    def seconds(evidence: Evidence, name: str) -> timedelta:
-        return timedelta(seconds=getattr(settings, f"{evidence}_{name}_seconds"))
-
+    own = {Evidence(name): attempts for name, attempts in settings.networks.items()}
+    windows = {each: timedelta(seconds=attempts.window_seconds) for each, attempts in own.items()}
     return Policy(
         settings.protect_attempts,
         timedelta(seconds=settings.protect_pause_seconds),
-        windows={**WINDOWS, **{each: seconds(each, "window") for each in (Evidence.TSA, *NETWORKS)}},
-        own_attempts={each: getattr(settings, f"{each}_attempts") for each in NETWORKS},
-        own_pauses={each: seconds(each, "pause") for each in NETWORKS},
+        windows={**WINDOWS, Evidence.TSA: timedelta(seconds=settings.tsa_window_seconds), **windows},
+        own_attempts={each: attempts.most for each, attempts in own.items()},
+        own_pauses={each: timedelta(seconds=attempts.pause_seconds) for each, attempts in own.items()},
     )
 
 

@@ -40,7 +40,7 @@ def _check_cosigners(settings: Settings) -> list[Finding]:
     try:
         read_quorum(settings, read_cosigners(settings))
     except FojaError as error:
-        return [fail("cosigners", str(error), "correct FOJA_COSIGNERS or FOJA_COSIGNER_QUORUM")]
+        return [fail("cosigners", str(error), "correct FOJA_COSIGNERS or FOJA_COSIGNER_POLICY")]
     return []
 
 

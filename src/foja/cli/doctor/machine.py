@@ -16,7 +16,7 @@ from foja.errors import FojaError
 from foja.extras import EXTRAS, is_installed
 from foja.identity import LOG_KEY
 from foja.private import REPEAT, UNFINISHED, open_bits, unfinished
-from foja.settings import Settings
+from foja.settings import Settings, variable
 
 LEAST_FREE = 0.1
 
@@ -24,7 +24,7 @@ LEAST_FREE = 0.1
 def shown_settings(settings: Settings) -> dict[str, str]:
     """Return each setting that is set, without what is secret in it."""
     return {
-        f"FOJA_{name.upper()}": _masked(str(getattr(settings, name)))
+        variable(name): _masked(str(getattr(settings, name)))
         if Settings.model_fields[name].repr is False
         else str(getattr(settings, name))
         for name in sorted(settings.model_fields_set)

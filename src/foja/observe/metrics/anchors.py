@@ -34,7 +34,7 @@ async def gauge_anchors(database: Rows, settings: Settings) -> None:
         ANCHORS_HELD.labels(network).set(row.held is not None)
         ANCHORS_WAITING.labels(network).set(row.waiting)
         ANCHORS_PENDING.labels(network).set(row.pending)
-        ANCHOR_WINDOW.labels(network).set(getattr(settings, f"{network}_window_seconds"))
+        ANCHOR_WINDOW.labels(network).set(settings.networks[network].window_seconds)
     for network, seconds, batches in await database.rows(sql.query("anchor_ages")):
         ANCHOR_PENDING_SECONDS.labels(network).set(seconds)
         if batches is not None:
