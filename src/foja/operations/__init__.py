@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from foja.operations import (
-    access,
-    anchors,
-    conversations,
-    documents,
-    images,
-    jobs,
-    log,
-    maintenance,
-    streams,
-    webhooks,
-)
+from foja.operations import access, anchors, jobs, log, maintenance, webhooks
 from foja.operations.operation import Operation
+from foja.operations.records import conversations, documents, images, streams
 
 OPERATIONS: tuple[Operation, ...] = (
     *conversations.OPERATIONS,

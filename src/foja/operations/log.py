@@ -15,7 +15,7 @@ from foja.core.note import parse_checkpoint, split_note
 from foja.ledger.excerpts import prove_event
 from foja.operations.caller import Caller
 from foja.operations.operation import Operation
-from foja.operations.streams import Seq, proven
+from foja.operations.records.streams import Seq, proven
 from foja.pages import MAX_LIMIT
 from foja.system.service import AnchoredCheckpoint
 

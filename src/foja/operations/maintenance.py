@@ -13,7 +13,7 @@ from foja.answers.maintenance import CleanupReport, DeletedObjects, RestoredObje
 from foja.core.registry import check_digest
 from foja.operations.caller import Caller
 from foja.operations.operation import Operation
-from foja.operations.streams import Limit
+from foja.operations.records.streams import Limit
 from foja.system.hygiene.purge import ORPHAN
 from foja.system.hygiene.service import Hygiene
 from foja.system.model.view import RunResult

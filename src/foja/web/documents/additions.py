@@ -14,7 +14,7 @@ from foja.answers.documents import AddedDocument, Digest
 from foja.documents.document import Document
 from foja.errors import BadPayload
 from foja.ledger.event import parse_id
-from foja.operations.documents import add_digest
+from foja.operations.records.documents import add_digest
 from foja.operations.requests import added
 from foja.requests.service import KeyedRequest
 from foja.web.binding import object_model

@@ -11,7 +11,7 @@ from uuid import UUID
 from fastapi import Query, Request, Response
 
 from foja.core.bundle.names import MEDIA_TYPE
-from foja.operations.documents import known, trust
+from foja.operations.records.documents import known, trust
 from foja.verification import verify
 from foja.web.caller import Caller, Reader
 from foja.web.documents.address import ReadDocument

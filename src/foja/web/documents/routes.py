@@ -1,4 +1,4 @@
-"""Read and follow the events of a document; `foja.operations.documents` has most other acts."""
+"""Read and follow the events of a document; `foja.operations.records.documents` has most other acts."""
 
 from __future__ import annotations
 

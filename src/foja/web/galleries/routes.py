@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 from foja.answers.images import ImageView
 from foja.images.model.gallery import Image
 from foja.operations.caller import check_key
-from foja.operations.images import view_of
+from foja.operations.records.images import view_of
 from foja.web.bodies import JSON, RequestBody, parse_body
 from foja.web.caller import Writer
 from foja.web.galleries.images import FIELDS, received_image

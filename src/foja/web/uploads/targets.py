@@ -10,7 +10,7 @@ from typing import Any
 from foja.blobs.uploads import Upload
 from foja.errors import BadPayload
 from foja.ledger.event import parse_id
-from foja.operations.images import view_of
+from foja.operations.records.images import view_of
 from foja.operations.requests import added
 from foja.web.caller import Caller
 

@@ -30,8 +30,8 @@ from foja.judge.trust_parser import name_lines
 from foja.ledger.event import Event, parse_id
 from foja.operations.caller import Caller
 from foja.operations.operation import Operation
+from foja.operations.records.streams import Before, Evidence, Limit, Opened, is_new, prove
 from foja.operations.requests import added
-from foja.operations.streams import Before, Evidence, Limit, Opened, is_new, prove
 
 MAX_BATCH = 1_000
 PEM = "-----BEGIN "

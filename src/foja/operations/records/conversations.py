@@ -31,7 +31,7 @@ from foja.ledger.reader import NUMBER
 from foja.ledger.slots import Slots
 from foja.operations.caller import Caller
 from foja.operations.operation import Author, Made, Operation
-from foja.operations.streams import (
+from foja.operations.records.streams import (
     Before,
     Limit,
     Opened,

@@ -20,8 +20,8 @@ from foja.images.service import Images
 from foja.ledger.event import Event
 from foja.operations.caller import Caller
 from foja.operations.operation import Made, Operation
+from foja.operations.records.streams import Evidence, Limit
 from foja.operations.requests import protect_once
-from foja.operations.streams import Evidence, Limit
 
 Id: TypeAlias = UUID | str
 Galleries: TypeAlias = Images[Document]

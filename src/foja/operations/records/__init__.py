@@ -1,0 +1,1 @@
+"""What callers can do with what is recorded: documents, conversations, streams, images."""
