@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from foja.answers.problem import Problem
-from foja.documents.lists import DocumentRow
+from foja.documents.model.view import DocumentRow
 from foja.pages import Rows
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from foja.core.fields import many
 from foja.documents.model.states import State
+from foja.documents.model.view import DocumentRow
 from foja.driver.tenant_statement import UNNAMED, Row
 from foja.errors import BadPayload
 from foja.proofs.notices import remark
@@ -23,21 +24,6 @@ _DIGITS = re.compile("[0-9a-f]{8,64}")
 FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 GIVEN_UP = "given_up"
 STATES = (*State, GIVEN_UP)
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentRow:
-    """One row of the list of documents."""
-
-    id: UUID
-    name: str | None
-    state: str
-    pipeline: Annotated[str | None, "what it waits for"]
-    lifecycle: str
-    witness_hash: str | None
-    began_at: datetime
-    given_up: Annotated[bool, "evidence has failed, and no attempt at it follows"]
-    note: Annotated[str | None, "a remark that every report must show"]
 
 
 class DocumentState(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 from uuid import UUID
 
 from foja.documents.model.events import JOB_EVIDENCE, JOBS, EventLike, Evidence, Stage
@@ -72,6 +72,21 @@ class Obstacles(NamedTuple):
     unhandled: Sequence[str] = ()  # job types that no running worker does, though jobs of them are ready
     checked: int | None = None  # how many events the executor has seen; None: not known
     abilities: Sequence[str] = ()  # what this installation can produce
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """One row of the list of documents."""
+
+    id: UUID
+    name: str | None
+    state: str
+    pipeline: Annotated[str | None, "what it waits for"]
+    lifecycle: str
+    witness_hash: str | None
+    began_at: datetime
+    given_up: Annotated[bool, "evidence has failed, and no attempt at it follows"]
+    note: Annotated[str | None, "a remark that every report must show"] = None
 
 
 @dataclass(frozen=True, slots=True)

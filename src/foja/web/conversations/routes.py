@@ -1,4 +1,4 @@
-"""Read and follow the events of a conversation; `foja.operations.records.conversations` has all other acts."""
+"""Read and follow the events of a conversation; `operations.records.conversations` has all other acts."""
 
 from __future__ import annotations
 

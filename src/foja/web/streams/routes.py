@@ -1,4 +1,4 @@
-"""Read and follow the events of a stream of any domain; `foja.operations.records.streams` has all other acts."""
+"""Read and follow the events of a stream of any domain; `operations.records.streams` has the other acts."""
 
 from __future__ import annotations
 

@@ -9,8 +9,9 @@ from uuid import UUID
 from fastapi import Request, Response
 from starlette.datastructures import FormData, UploadFile
 
-from foja.documents.lists import STATES, DocumentRow
+from foja.documents.lists import STATES
 from foja.documents.model.events import REQUIRABLE, Evidence
+from foja.documents.model.view import DocumentRow
 from foja.web.caller import Caller, Reader, Writer
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import file_of, files_of, read_form, see_other
