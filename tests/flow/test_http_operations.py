@@ -42,6 +42,8 @@ async def test_jobs_of_an_own_domain(api: Described, admin: psycopg.Connection[A
     await api.call("POST", JOBS, 201, {**new, "key": "milk"})
     await api.call("POST", JOBS, 404, {**new, "type": "nothing", "key": "x"})
     await api.call("POST", JOBS, 422, {**new, "type": "run_tsa", "key": "x"})
+    waiting = (await api.call("GET", f"{JOBS}/unhandled", 200)).json()["types"]
+    assert RUN not in [each["type"] for each in waiting], "its jobs are for later"
     page = (await api.call("GET", JOBS, 200, query=f"?type={RUN}&limit=1&entity_id={stream}")).json()
     rest = (await api.client.get(page["next"])).json()
     jobs = [page["jobs"][0], rest["jobs"][0]]

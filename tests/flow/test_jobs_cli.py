@@ -62,6 +62,16 @@ def test_jobs_are_listed_and_shown(run: Run, entity: UUID) -> None:
     assert "queued" in run("jobs", "show", three[0]).out
 
 
+def test_what_no_worker_does_is_listed(run: Run, entity: UUID) -> None:
+    [waiting, *_] = [
+        each for each in run("jobs", "unhandled", "--json").document if each["type"] == "run_errand"
+    ]
+    assert waiting["jobs"] == 3
+    lines = run("jobs", "unhandled").lines
+    assert lines[0].split() == ["type", "jobs", "ready_at"]
+    assert any(line.startswith("run_errand") for line in lines[1:])
+
+
 def test_a_dead_job_is_found_and_retried(run: Run, entity: UUID, admin: Admin) -> None:
     [(job, token)] = claim(admin, 1)
     assert settle(admin, "select foja.fail_job_v1(%s, %s, 'no milk', true)", job, token) == "give_up"

@@ -37,7 +37,7 @@ from foja.client.transport import Transport, new_key
 from foja.conversations.model.approvals import Approval
 from foja.documents.model.view import Erasure, ShownDocument
 from foja.images.model.rendering import RenderState
-from foja.jobs.model.view import ChangedJobs, EnqueuedJob, JobPage, JobView, PausedType
+from foja.jobs.model.view import ChangedJobs, EnqueuedJob, JobPage, JobView, PausedType, WaitingTypes
 from foja.ledger.event import Event, Transient
 from foja.system.model.view import RunResult
 from foja.webhooks.model.view import (
@@ -898,6 +898,16 @@ class JobsActs:
             "/v1/jobs/{job_id}",
             path={"job_id": job_id},
             answer=JobView,
+        )
+
+    async def unhandled(
+        self,
+    ) -> WaitingTypes:
+        """List the types of which jobs are ready and that no running worker does."""
+        return await self._transport.act(
+            "GET",
+            "/v1/jobs/unhandled",
+            answer=WaitingTypes,
         )
 
     async def enqueue(

@@ -12,7 +12,7 @@ from foja.access.model.principal import Scope
 from foja.core.registry import RESERVED_DOMAINS
 from foja.errors import BadPayload, Refused, UnknownJob
 from foja.jobs.admin import JobId, Jobs
-from foja.jobs.model.view import ChangedJobs, EnqueuedJob
+from foja.jobs.model.view import ChangedJobs, EnqueuedJob, WaitingType, WaitingTypes
 from foja.operations.caller import Caller
 from foja.operations.operation import Operation
 from foja.tenants.app import TenantApp
@@ -36,6 +36,11 @@ async def enqueue(
     stream = await _stream(caller.app, job_type, entity_id)
     more: dict[str, Any] = {"payload": payload, "delay": delay, "priority": priority}
     return await caller.app.jobs.enqueue(job_type, stream, key=name, **more)
+
+
+async def unhandled(jobs: Jobs) -> WaitingTypes:
+    """List the types of which jobs are ready and that no running worker does."""
+    return WaitingTypes([WaitingType(each.type, each.jobs, each.ready_at) for each in await jobs.unhandled()])
 
 
 async def retry_one(jobs: Jobs, job_id: JobId, *, actor: str | None = None) -> ChangedJobs:
@@ -78,6 +83,11 @@ OPERATIONS = (
         *("jobs.show", "GET /v1/jobs/{job_id:int}", Jobs.show, Scope.READ, _jobs),
         verb="jobs show",
         examples="foja jobs show 41",
+    ),
+    Operation(
+        *("jobs.unhandled", "GET /v1/jobs/unhandled", unhandled, Scope.READ, _jobs),
+        verb="jobs unhandled",
+        examples="foja jobs unhandled --json",
     ),
     Operation("jobs.enqueue", "POST /v1/jobs", enqueue, Scope.WRITE, new=bool, made=_key),
     Operation(

@@ -34,6 +34,14 @@ ACTS = (
         False,
     ),
     Act(
+        "jobs unhandled",
+        "jobs.unhandled",
+        "list the types of which jobs are ready and that no running worker does",
+        "foja jobs unhandled --json",
+        (),
+        False,
+    ),
+    Act(
         "jobs retry",
         "jobs.retry",
         "queue dead jobs anew with fresh tries, and waiting ones at once: these, or all that match",

@@ -52,6 +52,22 @@ class JobPage(Rows[JobView]):
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingType:
+    """A type of which jobs are ready, and that no running worker does."""
+
+    type: str
+    jobs: Annotated[int, "how many are ready, up to 10,000"]
+    ready_at: Annotated[datetime, "since then the oldest one could be done"]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingTypes(Rows[WaitingType]):
+    """The types that wait for a worker."""
+
+    types: list[WaitingType]
+
+
+@dataclass(frozen=True, slots=True)
 class EnqueuedJob:
     """A queued job, and whether it is new; a type, a stream and a key make one job, for ever."""
 

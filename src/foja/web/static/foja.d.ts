@@ -393,6 +393,12 @@ export interface JobView {
   payload: any;
   on_death: any;
 }
+/** A type of which jobs are ready, and that no running worker does. */
+export interface WaitingType {
+  type: string;
+  jobs: number;
+  ready_at: string;
+}
 /** A queued job, and whether it is new; a type, a stream and a key make one job, for ever. */
 export interface EnqueuedJob {
   type: string;
@@ -795,6 +801,7 @@ declare class ImagesActs {
 declare class JobsActs {
   list(options?: { state?: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled" | null; type?: string | null; entityId?: string | null; before?: number | null; limit?: number }): Promise<JobView[]>;
   show(jobId: number): Promise<JobView>;
+  unhandled(): Promise<WaitingType[]>;
   enqueue(type: string, entityId: string, options?: { key?: string | null; payload?: Payload | null; delay?: number; priority?: number; idempotencyKey?: string | null }): Promise<EnqueuedJob>;
   retry(ids?: number | Array<number> | null, options?: { state?: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled" | null; type?: string | null; entityId?: string | null }): Promise<ChangedJobs>;
   cancel(ids?: number | Array<number> | null, options?: { state?: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled" | null; type?: string | null; entityId?: string | null }): Promise<ChangedJobs>;

@@ -997,6 +997,11 @@ class JobsActs {
     return this._transport.ask("GET", `/v1/jobs/${segment(jobId)}`);
   }
 
+  /** List the types of which jobs are ready and that no running worker does. */
+  async unhandled() {
+    return (await this._transport.ask("GET", "/v1/jobs/unhandled")).types;
+  }
+
   /** Queue a job of a domain of yours. A type, a stream and a key make one job, for ever. */
   enqueue(type, entityId, { key = null, payload = null, delay = 0.0, priority = 1, idempotencyKey = null } = {}) {
     return this._transport.ask("POST", "/v1/jobs", { json: { type, entity_id: entityId, key, payload, delay, priority }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
