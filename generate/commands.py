@@ -34,7 +34,7 @@ def _act(operation: Operation) -> str:
     arguments = "".join(
         f"{_argument(operation, known[name], kinds[name])}, " for name in kinds if name in known
     )
-    sentence = signature.help.partition("\n\n")[0].rstrip(".")
+    sentence = signature.help.partition("\n\n")[0].rstrip(".").replace("Return ", "Show ", 1)
     sentence = sentence[:1].lower() + " ".join(sentence[1:].split())
     return (
         f"Act({operation.verb!r}, {operation.name!r}, {sentence!r}, {operation.examples!r}, ({arguments}), "

@@ -24,7 +24,7 @@ from foja.pages import MAX_LIMIT
 Changed = Callable[[], Awaitable[object]]  # lets this process notice a change at once
 OVERLAP_SECONDS = 86_400.0
 OfTenant: TypeAlias = Annotated[str | None, "only of this tenant"]
-Limit: TypeAlias = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
+Limit: TypeAlias = Annotated[int, Field(ge=1, le=MAX_LIMIT), "at most this many"]
 MOST_OVERLAP = 30 * 86_400.0
 
 

@@ -96,9 +96,9 @@ class Anchors:
         network: OfNetwork = None,
         status: Annotated[Status | None, "only batches that are in this state"] = None,
         before: Annotated[UUID | None, "the last id of the page before"] = None,
-        limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 100,
+        limit: Annotated[int, Field(ge=1, le=MAX_LIMIT), "at most this many"] = 100,
     ) -> BatchPage:
-        """List batches, newest first; `next` says where older ones begin."""
+        """List batches, newest first."""
         check_limit(limit)
         if status is not None and status not in STATUSES:
             raise Refused(f"there is no status {status!r}; a batch is {', '.join(STATUSES)}")

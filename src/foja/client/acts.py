@@ -79,7 +79,7 @@ class ConversationsActs:
         before: UUID | None = None,
         limit: int = 100,
     ) -> ConversationPage:
-        """List conversations, newest first; `next` says where older ones begin."""
+        """List conversations, newest first."""
         return await self._transport.act(
             "GET",
             "/v1/conversations",
@@ -379,7 +379,7 @@ class StreamsActs:
         before: UUID | None = None,
         limit: int = 100,
     ) -> StreamPage:
-        """List the streams of a domain, newest first; `next` says where older ones begin."""
+        """List the streams of a domain, newest first."""
         return await self._transport.act(
             "GET",
             "/v1/streams/{domain}",
@@ -486,7 +486,7 @@ class DocumentsActs:
         before: UUID | None = None,
         limit: int = 100,
     ) -> DocumentPage:
-        """List documents, newest first; `next` says where older ones begin."""
+        """List documents, newest first."""
         return await self._transport.act(
             "GET",
             "/v1/documents",
@@ -704,7 +704,7 @@ class ImagesActs:
         after: UUID | None = None,
         limit: int = 100,
     ) -> ProductPage:
-        """List products by id; `next` says where those after them begin."""
+        """List products by id."""
         return await self._transport.act(
             "GET",
             "/v1/products",
@@ -874,7 +874,7 @@ class JobsActs:
         before: int | None = None,
         limit: int = 100,
     ) -> JobPage:
-        """List jobs, newest first; `next` says where older ones begin."""
+        """List jobs, newest first."""
         return await self._transport.act(
             "GET",
             "/v1/jobs",
@@ -1020,7 +1020,7 @@ class AnchorsActs:
         before: UUID | None = None,
         limit: int = 100,
     ) -> BatchPage:
-        """List batches, newest first; `next` says where older ones begin."""
+        """List batches, newest first."""
         return await self._transport.act(
             "GET",
             "/v1/anchors/batches",
@@ -1300,7 +1300,7 @@ class WebhooksActs:
         before: int | None = None,
         limit: int = 100,
     ) -> DeliveryPage:
-        """List deliveries, newest first; `next` says where older ones begin."""
+        """List deliveries, newest first."""
         return await self._transport.act(
             "GET",
             "/v1/webhooks/{webhook_id}/deliveries",

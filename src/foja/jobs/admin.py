@@ -84,9 +84,9 @@ class Jobs:
         job_type: Type = None,
         entity_id: OfStream = None,
         before: Annotated[JobId | None, "the last id of the page before"] = None,
-        limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 100,
+        limit: Annotated[int, Field(ge=1, le=MAX_LIMIT), "at most this many"] = 100,
     ) -> JobPage:
-        """List jobs, newest first; `next` says where older ones begin."""
+        """List jobs, newest first."""
         if state is not None and state not in STATES:
             raise Refused(f"there is no state {state!r}; a job is {', '.join(STATES)}")
         check_limit(limit)

@@ -144,9 +144,9 @@ class Webhooks:
         *,
         state: DeliveryState | None = None,
         before: Annotated[Number | None, "the last id of the page before"] = None,
-        limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 100,
+        limit: Annotated[int, Field(ge=1, le=MAX_LIMIT), "at most this many"] = 100,
     ) -> DeliveryPage:
-        """List deliveries, newest first; `next` says where older ones begin."""
+        """List deliveries, newest first."""
         if state is not None and state not in STATES:
             raise BadPayload(f"there is no state {state!r}; a delivery is {', '.join(STATES)}")
         check_limit(limit)

@@ -8,7 +8,7 @@ ACTS = (
     Act(
         "jobs list",
         "jobs.list",
-        "list jobs, newest first; `next` says where older ones begin",
+        "list jobs, newest first",
         "foja jobs list --state dead\nfoja jobs list --type run_tsa --entity ENTITY --json",
         (
             Argument(
@@ -21,14 +21,14 @@ ACTS = (
             Argument("job_type", "--type", "text", help="only jobs of this type"),
             Argument("entity_id", "--entity", "id", help="only jobs of this stream"),
             Argument("before", "--before", "number", help="the last id of the page before"),
-            Argument("limit", "--limit", "positive", default=100),
+            Argument("limit", "--limit", "positive", help="at most this many", default=100),
         ),
         False,
     ),
     Act(
         "jobs show",
         "jobs.show",
-        "return one job as it stands",
+        "show one job as it stands",
         "foja jobs show 41",
         (Argument("job_id", "ID", "number", help="the id of a job"),),
         False,
@@ -106,7 +106,7 @@ ACTS = (
     Act(
         "anchors list",
         "anchors.list",
-        "list batches, newest first; `next` says where older ones begin",
+        "list batches, newest first",
         "foja anchors list\nfoja anchors list --network polygon --status sent --json",
         (
             Argument(
@@ -124,14 +124,14 @@ ACTS = (
                 help="only batches that are in this state",
             ),
             Argument("before", "--before", "id", help="the last id of the page before"),
-            Argument("limit", "--limit", "positive", default=100),
+            Argument("limit", "--limit", "positive", help="at most this many", default=100),
         ),
         False,
     ),
     Act(
         "anchors show",
         "anchors.show",
-        "return one batch as it stands",
+        "show one batch as it stands",
         "foja anchors show 0190…-…",
         (Argument("batch_id", "BATCH", "id"),),
         False,
@@ -139,7 +139,7 @@ ACTS = (
     Act(
         "anchors cost",
         "anchors.cost",
-        "return what batches cost, by day and network, newest first",
+        "show what batches cost, by day and network, newest first",
         "foja anchors cost\nfoja anchors cost --network polygon --days 7",
         (
             Argument(
@@ -184,7 +184,7 @@ ACTS = (
         "foja access list --json",
         (
             Argument("tenant", "--tenant", "text", help="only of this tenant"),
-            Argument("limit", "--limit", "positive", default=100),
+            Argument("limit", "--limit", "positive", help="at most this many", default=100),
         ),
         False,
     ),
@@ -195,7 +195,7 @@ ACTS = (
         "foja access sessions\nfoja access revoke SESSION",
         (
             Argument("tenant", "--tenant", "text", help="only of this tenant"),
-            Argument("limit", "--limit", "positive", default=100),
+            Argument("limit", "--limit", "positive", help="at most this many", default=100),
         ),
         False,
     ),

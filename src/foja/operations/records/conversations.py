@@ -79,7 +79,7 @@ async def create(
 
 
 async def conversations(caller: Caller, *, before: Before = None, limit: Limit = 100) -> ConversationPage:
-    """List conversations, newest first; `next` says where older ones begin."""
+    """List conversations, newest first."""
     found = await caller.app.conversations.list(before=before, limit=limit)
     return ConversationPage([StreamId(each) for each in found], found[-1] if len(found) == limit else None)
 

@@ -48,7 +48,7 @@ async def documents(
     before: Before = None,
     limit: Limit = 100,
 ) -> DocumentPage:
-    """List documents, newest first; `next` says where older ones begin."""
+    """List documents, newest first."""
     found = await caller.app.documents.list(before=before, limit=limit, state=state)
     return DocumentPage(found, found[-1].id if len(found) == limit else None)
 

@@ -37,7 +37,7 @@ async def products(
     after: Annotated[UUID | None, "the last id of the page before"] = None,
     limit: Limit = 100,
 ) -> ProductPage:
-    """List products by id; `next` says where those after them begin."""
+    """List products by id."""
     found = await images.products(after=after, limit=limit)
     return ProductPage([StreamId(each) for each in found], found[-1] if len(found) == limit else None)
 

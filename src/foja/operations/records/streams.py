@@ -43,7 +43,7 @@ from foja.streams import OwnStream
 MAX_EVENTS, MAX_ATOMIC = 1_000, 256
 Seq = Annotated[int, Field(ge=0, lt=MAX_SEQ), "the number of an event"]
 Before = Annotated[UUID | None, "the last id of the page before"]
-Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT), "at most this many"]
 Payload = Mapping[str, Any]
 Evidence = Annotated[str | Sequence[str], Field(examples=[["tsa"]])]
 
@@ -175,7 +175,7 @@ async def domains(caller: Caller) -> DomainList:
 
 
 async def streams(caller: Caller, domain: str, *, before: Before = None, limit: Limit = 100) -> StreamPage:
-    """List the streams of a domain, newest first; `next` says where older ones begin."""
+    """List the streams of a domain, newest first."""
     service = caller.app.streams(await caller.app.registry.find(domain))
     found = await service.list(before=before, limit=limit)
     return StreamPage([StreamId(each) for each in found], found[-1] if len(found) == limit else None)

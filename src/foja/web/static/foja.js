@@ -720,7 +720,7 @@ class ConversationsActs {
     return this._transport.ask("POST", "/v1/conversations", { json: { id, event }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
   }
 
-  /** List conversations, newest first; `next` says where older ones begin. */
+  /** List conversations, newest first. */
   async list({ before = null, limit = 100 } = {}) {
     return (await this._transport.ask("GET", "/v1/conversations", { params: { before, limit } })).conversations;
   }
@@ -815,7 +815,7 @@ class StreamsActs {
     return (await this._transport.ask("GET", "/v1/streams")).domains;
   }
 
-  /** List the streams of a domain, newest first; `next` says where older ones begin. */
+  /** List the streams of a domain, newest first. */
   async list(domain, { before = null, limit = 100 } = {}) {
     return (await this._transport.ask("GET", `/v1/streams/${segment(domain)}`, { params: { before, limit } })).streams;
   }
@@ -855,7 +855,7 @@ class DocumentsActs {
     this._transport = transport;
   }
 
-  /** List documents, newest first; `next` says where older ones begin. */
+  /** List documents, newest first. */
   async list({ state = null, before = null, limit = 100 } = {}) {
     return (await this._transport.ask("GET", "/v1/documents", { params: { state, before, limit } })).documents;
   }
@@ -930,7 +930,7 @@ class ImagesActs {
     this._transport = transport;
   }
 
-  /** List products by id; `next` says where those after them begin. */
+  /** List products by id. */
   async products({ after = null, limit = 100 } = {}) {
     return (await this._transport.ask("GET", "/v1/products", { params: { after, limit } })).products;
   }
@@ -987,7 +987,7 @@ class JobsActs {
     this._transport = transport;
   }
 
-  /** List jobs, newest first; `next` says where older ones begin. */
+  /** List jobs, newest first. */
   async list({ state = null, type = null, entityId = null, before = null, limit = 100 } = {}) {
     return (await this._transport.ask("GET", "/v1/jobs", { params: { state, type, entity_id: entityId, before, limit } })).jobs;
   }
@@ -1039,7 +1039,7 @@ class AnchorsActs {
     return (await this._transport.ask("GET", "/v1/anchors")).networks;
   }
 
-  /** List batches, newest first; `next` says where older ones begin. */
+  /** List batches, newest first. */
   async list({ network = null, status = null, before = null, limit = 100 } = {}) {
     return (await this._transport.ask("GET", "/v1/anchors/batches", { params: { network, status, before, limit } })).batches;
   }
@@ -1143,7 +1143,7 @@ class WebhooksActs {
     return this._transport.ask("POST", `/v1/webhooks/${segment(webhookId)}/rotate`, { json: { secret, overlap_seconds: overlapSeconds }, safe: false });
   }
 
-  /** List deliveries, newest first; `next` says where older ones begin. */
+  /** List deliveries, newest first. */
   async deliveries(webhookId, { state = null, before = null, limit = 100 } = {}) {
     return (await this._transport.ask("GET", `/v1/webhooks/${segment(webhookId)}/deliveries`, { params: { state, before, limit } })).deliveries;
   }
