@@ -98,6 +98,10 @@ async def test_workers_announce_foja_s_types_too_and_end_cleanly(
         other.workers.add("send_parcel", send)
         async with in_background(other.work(only=["send_parcel"])):
             await becomes(app, {EXECUTOR_JOB: 1})
+            # Its type is handled from the announcement on; its job is done later.
+            async with asyncio.timeout(SETTLE_SECONDS):
+                while not await app.jobs.list(job_type="send_parcel", state="succeeded"):
+                    await asyncio.sleep(0.05)
         await pack(app)
         assert await unhandled(app) == {EXECUTOR_JOB: 1, "send_parcel": 1}
 
