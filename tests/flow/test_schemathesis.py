@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.flow.command import Process
+from tests.flow.command import Process, Run
 
 FOLDER = Path(__file__).parent
 BOUNDED = ("--phases", "examples,fuzzing", "--max-examples", "2")
 LONG = ("--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "60")
 
 
-def fuzz(spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
-    """Start a server and run schemathesis against it."""
+def fuzz(spawn: Callable[..., Process], run: Run, monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
+    """Start a server that has a key, and run schemathesis against it with that key, and without."""
+    made = run("access", "create", "--scopes", "admin", "--installation", "--json").document
     monkeypatch.setenv("FOJA_RATE_LIMIT", "0")
     monkeypatch.setenv(
         "FOJA_HEARTBEAT_SECONDS", "0.1"
@@ -30,7 +31,7 @@ def fuzz(spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch, *option
     assert command, "schemathesis is not installed: pip install -e .[test]"
     checked = [f"{address}/openapi.json", "--checks", "all", "--no-color"]
     limits = ["--request-timeout", "300", "--max-response-time", "300", "--suppress-health-check", "all"]
-    limits += ["--generation-database", "none"]
+    limits += ["--generation-database", "none", "--header", f"Authorization: Bearer {made['key']}"]
     ran = subprocess.run(
         [command, "--config-file", str(FOLDER / "schemathesis.toml"), "run", *checked, *limits, *options],
         env={
@@ -45,15 +46,15 @@ def fuzz(spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch, *option
     assert ran.returncode == 0, ran.stdout[-20_000:] + ran.stderr[-2_000:]
 
 
-async def test_a_bounded_number_of_cases(
-    home: Path, spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+def test_a_bounded_number_of_cases(
+    home: Path, spawn: Callable[..., Process], run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fuzz(spawn, monkeypatch, *BOUNDED)
+    fuzz(spawn, run, monkeypatch, *BOUNDED)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-async def test_thousands_of_cases(
-    home: Path, spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+def test_thousands_of_cases(
+    home: Path, spawn: Callable[..., Process], run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fuzz(spawn, monkeypatch, *LONG)
+    fuzz(spawn, run, monkeypatch, *LONG)
