@@ -387,6 +387,8 @@ async def test_wrong_addresses_are_problems(
 
 async def test_a_wrong_method_is_a_problem(client: httpx.AsyncClient, url: str) -> None:
     check_problem(await client.delete(url), 405)
+    refused = await client.options("/v1/documents/batch")
+    assert (refused.status_code, refused.headers["Allow"]) == (405, "POST"), "not those of a document `batch`"
 
 
 async def test_only_a_given_cursor_is_accepted(client: httpx.AsyncClient, url: str) -> None:

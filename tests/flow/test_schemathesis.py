@@ -11,16 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.flow.command import Process, Run
+from tests.flow.command import Process
 
 FOLDER = Path(__file__).parent
 BOUNDED = ("--phases", "examples,fuzzing", "--max-examples", "2")
 LONG = ("--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "60")
 
 
-def fuzz(spawn: Callable[..., Process], run: Run, monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
-    """Start a server that has a key, and run schemathesis against it with that key, and without."""
-    made = run("access", "create", "--scopes", "admin", "--installation", "--json").document
+def fuzz(spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
+    """Start a server and run schemathesis against it."""
     monkeypatch.setenv("FOJA_RATE_LIMIT", "0")
     monkeypatch.setenv(
         "FOJA_HEARTBEAT_SECONDS", "0.1"
@@ -31,7 +30,8 @@ def fuzz(spawn: Callable[..., Process], run: Run, monkeypatch: pytest.MonkeyPatc
     assert command, "schemathesis is not installed: pip install -e .[test]"
     checked = [f"{address}/openapi.json", "--checks", "all", "--no-color"]
     limits = ["--request-timeout", "300", "--max-response-time", "300", "--suppress-health-check", "all"]
-    limits += ["--generation-database", "none", "--header", f"Authorization: Bearer {made['key']}"]
+    # The server has no keys, so it answers programs of its own machine; `test_openapi` asks as a stranger.
+    limits += ["--generation-database", "none", "--exclude-checks", "ignored_auth"]
     ran = subprocess.run(
         [command, "--config-file", str(FOLDER / "schemathesis.toml"), "run", *checked, *limits, *options],
         env={
@@ -44,17 +44,18 @@ def fuzz(spawn: Callable[..., Process], run: Run, monkeypatch: pytest.MonkeyPatc
         check=False,
     )
     assert ran.returncode == 0, ran.stdout[-20_000:] + ran.stderr[-2_000:]
+    assert "Authentication failed" not in ran.stdout, "nothing behind the check of the caller was tried"
 
 
-def test_a_bounded_number_of_cases(
-    home: Path, spawn: Callable[..., Process], run: Run, monkeypatch: pytest.MonkeyPatch
+async def test_a_bounded_number_of_cases(
+    home: Path, spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fuzz(spawn, run, monkeypatch, *BOUNDED)
+    fuzz(spawn, monkeypatch, *BOUNDED)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_thousands_of_cases(
-    home: Path, spawn: Callable[..., Process], run: Run, monkeypatch: pytest.MonkeyPatch
+async def test_thousands_of_cases(
+    home: Path, spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fuzz(spawn, run, monkeypatch, *LONG)
+    fuzz(spawn, monkeypatch, *LONG)

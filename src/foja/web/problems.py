@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.routing import Match
+from starlette.routing import BaseRoute, Match
 
 from foja import errors
 from foja.answers.problem import problem_from
@@ -128,9 +128,16 @@ def _is_page(request: Request) -> bool:
 
 
 def _allowed(web: FastAPI, request: Request) -> str:
-    """Return the methods of an address: those of all routes that match it."""
+    """Return the methods of an address: those of the routes that match it with the fewest names in it."""
     found = [route for route in web.router.routes if route.matches(request.scope)[0] is not Match.NONE]
+    fewest = min((_named(route) for route in found), default=0)
+    found = [route for route in found if _named(route) == fewest]
     return ", ".join(sorted({method for route in found for method in getattr(route, "methods", None) or ()}))
+
+
+def _named(route: BaseRoute) -> int:
+    """Return how many parts of its path a route takes as names."""
+    return len(getattr(route, "param_convertors", ()))
 
 
 def describe_errors(found: Any) -> str:
