@@ -77,12 +77,6 @@ class Transport:
             return replace(found, replayed=got.status_code == httpx.codes.OK)
         return found
 
-    async def append(self, path: str, json: Any, key: str | None) -> tuple[Any, bool]:
-        """Post under a key, a new one if none is given; return the answer and whether it is new."""
-        headers = {"Idempotency-Key": str(uuid4()) if key is None else key}
-        answer = await self.send(Request("POST", path, json=json, headers=headers))
-        return answer.json(), answer.status_code == httpx.codes.CREATED
-
     async def send(self, request: Request) -> httpx.Response:
         """Return the answer to a request, or raise one of Foja's errors."""
         clock = asyncio.get_running_loop().time

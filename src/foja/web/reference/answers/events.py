@@ -47,14 +47,3 @@ class EventPage(Answer):
     events: list[EventAnswer]
     cursor: str | None = Field(description="up to here nothing is missing")
     next: str = Field(description="the address of the next page, or of new events")
-
-
-class EventProofAnswer(Answer):
-    """An event and the proof that it is in the log, as `foja log prove` writes them to files."""
-
-    proof: str = Field(description="as `.tlog-proof` (c2sp.org/tlog-proof)")
-    event: str = Field(description="as `.event.json`")
-    arguments: str | None = Field(description="the arguments whose SHA-256 the event names, if any")
-    index: int = Field(description="its position in the log, from 0 on")
-    size: int = Field(description="how many events the signed checkpoint covers")
-    key: str = Field(description="the public key of the log; trust it only from another source")
