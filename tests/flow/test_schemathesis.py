@@ -44,7 +44,7 @@ def fuzz(spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch, *option
         check=False,
     )
     assert ran.returncode == 0, ran.stdout[-20_000:] + ran.stderr[-2_000:]
-    # 403 is an answer to what a body asks for, such as a key of another tenant; 401 would be the check of the caller.
+    # 403 answers what a body asks for, such as a key of another tenant; 401 would be the check of the caller.
     assert "401 Unauthorized" not in ran.stdout, "nothing behind the check of the caller was tried"
 
 
