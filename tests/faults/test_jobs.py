@@ -282,6 +282,35 @@ async def test_a_worker_told_to_stop_hands_back_what_it_has(
     assert tries(admin, RUN) == {0}
 
 
+async def test_a_worker_told_to_stop_twice_hands_back_what_it_has_once_its_work_has_ended(
+    entities: list[UUID], admin: Admin, database_url: str
+) -> None:
+    """On a busy machine work ends late, and `tasks.end` cancels the worker again meanwhile."""
+    await enqueue(database_url, entities)
+    began, stops, may_end = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def ending_late(jobs: Sequence[Job]) -> Sequence[Outcome]:
+        began.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            stops.set()
+            await may_end.wait()
+        return []
+
+    async with queue(database_url) as opened:
+        working = asyncio.create_task(Worker(opened, RUN, ending_late).run())
+        await began.wait()
+        working.cancel()
+        await stops.wait()
+        working.cancel()
+        await asyncio.sleep(0)
+        may_end.set()
+        await asyncio.gather(working, return_exceptions=True)
+    assert states(admin) == {"queued": 3}
+    assert tries(admin, RUN) == {0}
+
+
 class Slow(Queue):
     """A queue that takes its time to settle."""
 

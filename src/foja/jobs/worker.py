@@ -143,12 +143,10 @@ class Worker:
             async with self._heartbeat.keeping(jobs, task):
                 return await asyncio.shield(task)
         except asyncio.CancelledError:
-            if not task.done():
-                await end([task])
-            elif task.cancelled() and not _is_cancelled():
+            if task.done() and task.cancelled() and not _is_cancelled():
                 log.warning("%s: lost the leases of %s jobs; their work was stopped", self.type, len(jobs))
                 return None
-            await to_the_end(self._hand_back(jobs))
+            await to_the_end(self._stop(task, jobs))  # work that ends slowly is cancelled again meanwhile
             raise
 
     async def _outcomes(self, jobs: Sequence[Job]) -> Sequence[Outcome]:
@@ -242,6 +240,10 @@ class Worker:
         with contextlib.suppress(FojaError):  # then the leases run out, if there are any
             if jobs := await claiming:
                 await self._hand_back(jobs)
+
+    async def _stop(self, task: asyncio.Future[Sequence[Outcome]], jobs: Sequence[Job]) -> None:
+        await end([task])
+        await self._hand_back(jobs)
 
     async def _hand_back(self, jobs: Sequence[Job]) -> None:
         """Release the jobs for other workers; it does not count as a try."""
