@@ -115,7 +115,7 @@ async def test_bundles_are_verified_by_drop_and_a_file_with_proofs_stays_here(
             await page.until(f"document.querySelector('#result [data-tone={tone}]') !== null")
         await page.value(  # a page also asks for other things, which have no body
             "(() => { const real = fetch; window.sent = null;"
-            " window.fetch = (url, options) => { sent = options?.body ?? sent; return real(url, options); }; })()"
+            " window.fetch = (url, more) => { sent = more?.body ?? sent; return real(url, more); }; })()"
         )
         for data, tone in ((content, "warn"), (content + b".", "bad")):
             await page.value("document.getElementById('result').replaceChildren()")
