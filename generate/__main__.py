@@ -19,7 +19,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     page = ROOT / "docs/settings.md"
     yield page, settings.page(page.read_text())
     for name, part in (("foja.js", javascript.methods()), ("foja.d.ts", javascript.types())):
-        path = source / "web/static" / name
+        path = source / "interfaces/web/static" / name
         yield path, javascript.replace_part(path.read_text(), part)
 
 

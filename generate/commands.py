@@ -8,15 +8,15 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from uuid import UUID
 
-from foja.operations import OPERATIONS
-from foja.operations.operation import Operation, Parameter, signature_of
+from foja.interfaces.operations import OPERATIONS
+from foja.interfaces.operations.operation import Operation, Parameter, signature_of
 from generate.source import NOTE, formatted
 
 HEAD = f'''"""The commands that do one act. {NOTE}"""
 
 from __future__ import annotations
 
-from foja.cli.parser.verbs import Act, Argument
+from foja.interfaces.cli.parser.verbs import Act, Argument
 
 ACTS = (
 '''

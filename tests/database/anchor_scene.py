@@ -13,14 +13,14 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from foja.anchors.store import AnchorStore
-from foja.anchors.terms import AnchorTerms, terms_of
 from foja.app import App
-from foja.documents.workers.anchor_batches import BatchWorker
-from foja.documents.workers.anchors import Submitter
-from foja.jobs.outcome import Job, Outcome
-from foja.jobs.queue import Queue
-from foja.observe.audit import audit
+from foja.domains.documents.workers.anchor_batches import BatchWorker
+from foja.domains.documents.workers.anchors import Submitter
+from foja.engine.anchors.store import AnchorStore
+from foja.engine.anchors.terms import AnchorTerms, terms_of
+from foja.engine.jobs.outcome import Job, Outcome
+from foja.engine.jobs.queue import Queue
+from foja.engine.observe.audit import audit
 from tests.fake_network import Chain, FakeNetwork
 
 Admin = psycopg.Connection[Any]
@@ -156,7 +156,7 @@ async def scene(
 ) -> AsyncIterator[Scene]:
     """Yield an installation with these networks, all enabled."""
     fakes = {name: FakeNetwork(name, Chain()) for name in networks or ("polygon",)}
-    patch.setattr("foja.documents.assembly.open_networks", lambda *_: fakes)
+    patch.setattr("foja.domains.documents.assembly.open_networks", lambda *_: fakes)
     defaults = {
         "anchor_batch_seconds": 0,
         "checkpoint_anchor_seconds": 0,

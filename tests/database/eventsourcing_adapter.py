@@ -29,10 +29,10 @@ from eventsourcing.persistence import (
 )
 
 from foja.app import App
-from foja.conversations.model.events import CONVERSATION
+from foja.engine.ledger.event import Draft, Event, Reset
+from foja.engine.ledger.log import LogPosition
 from foja.errors import IdempotencyConflict, Unavailable
-from foja.ledger.event import Draft, Event, Reset
-from foja.ledger.log import LogPosition
+from foja.pure.models.conversations.events import CONVERSATION
 
 PAGE = 1_000
 Result = TypeVar("Result")

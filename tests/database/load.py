@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from foja.app import App
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
 from foja.errors import SlotVoided
 
 

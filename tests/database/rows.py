@@ -9,12 +9,12 @@ from uuid import UUID
 import psycopg
 
 from foja.app import App
-from foja.conversations.model.events import CONVERSATION
-from foja.conversations.service import Conversation
-from foja.core import event as core
-from foja.core.chain import Link, check
-from foja.ledger.event import Event
-from foja.metrics import samples
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.event import Event
+from foja.engine.metrics import samples
+from foja.pure.core import event as core
+from foja.pure.core.chain import Link, check
+from foja.pure.models.conversations.events import CONVERSATION
 
 Admin = psycopg.Connection[Any]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from foja.app import App
-from foja.system.hygiene.purge import Purger
-from foja.system.hygiene.scan import Scanner
-from foja.system.hygiene.service import Hygiene
-from foja.system.model.hygiene import HygieneTerms
+from foja.domains.system.hygiene.purge import Purger
+from foja.domains.system.hygiene.scan import Scanner
+from foja.domains.system.hygiene.service import Hygiene
+from foja.pure.models.system.hygiene import HygieneTerms
 from tests.database.rows import Admin
 
 ZERO = timedelta(0)

@@ -14,7 +14,7 @@ from psycopg.rows import namedtuple_row
 from psycopg.types.json import Jsonb
 
 from foja.app import App
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
 from tests.database.rows import Admin
 
 SESSION = UUID(int=0xE)

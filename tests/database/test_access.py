@@ -14,9 +14,9 @@ from psycopg import sql
 
 from foja import errors
 from foja.app import App
-from foja.conversations.model.events import CONVERSATION
-from foja.core.event import event_id_for
-from foja.driver.database import Database, connect
+from foja.engine.driver.database import Database, connect
+from foja.pure.core.event import event_id_for
+from foja.pure.models.conversations.events import CONVERSATION
 from tests.cases import all_cases
 from tests.database.papers import acting as acting_as
 from tests.database.rows import SAID, Admin

@@ -10,11 +10,11 @@ import pytest
 from psycopg import sql
 
 from foja.app import App
-from foja.domains import prepare
-from foja.driver.foreign import open_foreign
+from foja.domains.images.adoption import Adoption
+from foja.domains.registration import prepare
+from foja.engine.driver.foreign import open_foreign
+from foja.engine.observe.audit import audit
 from foja.errors import FojaError, MigrationFailed, SetupFailed
-from foja.images.adoption import Adoption
-from foja.observe.audit import audit
 from tests.database.rows import Admin
 
 SCHEMA = """Shop "o'Brien" """

@@ -11,12 +11,12 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from foja.alerts.model.notice import Message, Notice
-from foja.alerts.outage import Outage
-from foja.alerts.service import Alerting
 from foja.app import App
-from foja.driver.database import Database
+from foja.domains.alerts.outage import Outage
+from foja.domains.alerts.service import Alerting
+from foja.engine.driver.database import Database
 from foja.errors import LedgerUnavailable, SetupFailed, Unavailable
+from foja.pure.models.alerts.notice import Message, Notice
 from tests.cases import all_cases
 
 Admin = psycopg.Connection[Any]

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from foja.anchors.network import Waiting
 from foja.app import App
+from foja.engine.anchors.network import Waiting
 from tests.database.anchor_scene import Admin, Scene, scene
 from tests.fake_network import MAX_FEE
 

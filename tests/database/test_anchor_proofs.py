@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from foja.anchors import proofs
-from foja.anchors.proofs import AnchorProofs
-from foja.driver.database import Database
-from foja.sql import query
+from foja.engine.anchors import proofs
+from foja.engine.anchors.proofs import AnchorProofs
+from foja.engine.driver.database import Database
+from foja.engine.sql import query
 from tests.database.anchor_scene import Scene
 
 DOCUMENTS = 24

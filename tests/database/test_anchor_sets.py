@@ -11,14 +11,14 @@ from uuid import UUID
 
 import pytest
 
-from foja.anchors.store import AnchorStore, Created
 from foja.app import App
-from foja.documents.model.events import DOCUMENT
-from foja.documents.workers.anchors import Submitter
+from foja.domains.documents.workers.anchors import Submitter
+from foja.engine.anchors.store import AnchorStore, Created
+from foja.engine.jobs.outcome import Done, Job, Snooze
+from foja.engine.jobs.queue import Queue
+from foja.engine.ledger.event import Draft, draft
 from foja.errors import Refused
-from foja.jobs.outcome import Done, Job, Snooze
-from foja.jobs.queue import Queue
-from foja.ledger.event import Draft, draft
+from foja.pure.models.documents.events import DOCUMENT
 from tests.database.anchor_scene import NETWORKS, Admin, Scene, scene
 
 EXECUTOR = "protect_document_v2"
@@ -146,7 +146,7 @@ async def test_digests_of_one_period_are_in_one_batch_even_if_their_jobs_are_due
                 select min(job_id) from foja.job where type = 'submit_anchor_polygon')"""
         )
         # Requested in an earlier period, as far as the worker can see.
-        monkeypatch.setattr("foja.documents.workers.anchors.Submitter._pause", _no_pause)
+        monkeypatch.setattr("foja.domains.documents.workers.anchors.Submitter._pause", _no_pause)
         await stage.work()
         assert stage.rows("select size from foja.anchor_batch") == [(3,)]
 

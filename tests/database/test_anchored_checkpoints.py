@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from foja.app import App
-from foja.observe.fsck import Outside, fsck
+from foja.engine.observe.fsck import Outside, fsck
 from tests.database.anchor_scene import Admin, Scene, scene
 from tests.database.rows import disarm
 

@@ -14,13 +14,13 @@ from hashlib import sha256
 import psycopg
 import pytest
 
-from foja.anchors.network import Refused
-from foja.anchors.store import Note
 from foja.app import App
-from foja.documents.model.events import DOCUMENT
-from foja.documents.workers.anchors import UNFIT
-from foja.jobs.outcome import Done, Snooze
-from foja.ledger.event import draft
+from foja.domains.documents.workers.anchors import UNFIT
+from foja.engine.anchors.network import Refused
+from foja.engine.anchors.store import Note
+from foja.engine.jobs.outcome import Done, Snooze
+from foja.engine.ledger.event import draft
+from foja.pure.models.documents.events import DOCUMENT
 from tests.database.anchor_scene import NETWORKS, Admin, Scene, scene
 from tests.fake_network import FEE, MAX_FEE
 
@@ -399,7 +399,7 @@ async def test_a_document_that_was_revoked_meanwhile_is_not_paid_for(stage: Scen
 async def test_a_stream_that_another_session_holds_delays_only_itself(
     stage: Scene, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foja.documents.workers.anchors.HELD_STREAM_SECONDS", 0.3)
+    monkeypatch.setattr("foja.domains.documents.workers.anchors.HELD_STREAM_SECONDS", 0.3)
     documents = await stage.protect(3)
     with psycopg.connect(database_url) as other:
         other.execute("select from foja.entity where entity_id = %s for update", [documents[1]])

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from foja.anchors.network import Refused
 from foja.app import App
+from foja.engine.anchors.network import Refused
 from tests.database.anchor_scene import Admin, Scene, scene
 
 CODES = {

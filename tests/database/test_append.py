@@ -11,9 +11,9 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.core import event as core
-from foja.core.canonical import canonical
-from foja.ledger.event import Event, new_id
+from foja.engine.ledger.event import Event, new_id
+from foja.pure.core import event as core
+from foja.pure.core.canonical import canonical
 from tests.database.rows import SAID, Admin, check_stream, first_in_each, identity, rows, stored_body
 
 

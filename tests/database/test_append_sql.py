@@ -10,9 +10,9 @@ from psycopg.types.json import Jsonb
 
 from foja import errors
 from foja.app import App
-from foja.conversations.service import Conversation
-from foja.core import event as core
-from foja.ledger.event import MAX_BODY, Draft
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.event import MAX_BODY, Draft
+from foja.pure.core import event as core
 from tests.database.rows import SAID, Admin, check_stream, first_in_each, identity, rows, stored_body
 from tests.drafts import BATCH, DRAFT, columns, fields
 

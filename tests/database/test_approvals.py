@@ -14,14 +14,14 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.conversations import ConversationView
-from foja.conversations.model.approvals import Decision, parse_time
-from foja.conversations.model.events import CONVERSATION
-from foja.conversations.service import Conversation
-from foja.core import event as core
-from foja.core.canonical import canonical
-from foja.judge.render import as_text
-from foja.ledger.event import draft
+from foja.domains.conversations import ConversationView
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.event import draft
+from foja.pure.core import event as core
+from foja.pure.core.canonical import canonical
+from foja.pure.judge.render import as_text
+from foja.pure.models.conversations.approvals import Decision, parse_time
+from foja.pure.models.conversations.events import CONVERSATION
 from tests.cases import all_cases
 from tests.database.rows import Admin, check_stream, outcome
 from tests.drafts import DRAFT

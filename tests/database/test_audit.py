@@ -14,8 +14,8 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.observe.audit import audit
-from foja.observe.findings import CheckReport
+from foja.engine.observe.audit import audit
+from foja.engine.observe.findings import CheckReport
 from tests.database.load import busy
 from tests.database.rows import disarm, rearm
 from tests.plans.filled import Copied

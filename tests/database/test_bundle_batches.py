@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from foja.app import App
-from foja.blobs.store import Store
-from foja.driver.database import Database
-from foja.ledger.excerpts import excerpts
+from foja.engine.blobs.store import Store
+from foja.engine.driver.database import Database
+from foja.engine.ledger.excerpts import excerpts
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The bytes as SQL makes them: equal to `foja.core`, or refused where it refuses."""
+"""The bytes as SQL makes them: equal to `foja.pure.core`, or refused where it refuses."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from foja.core import chain
-from foja.core.canonical import canonical, parse
-from foja.core.event import body_bytes, body_hash, event_id_for, microseconds
 from foja.errors import NotCanonical
+from foja.pure.core import chain
+from foja.pure.core.canonical import canonical, parse
+from foja.pure.core.event import body_bytes, body_hash, event_id_for, microseconds
 from tests.cases import all_cases
 
 VECTORS = Path(__file__).parents[1] / "vectors"

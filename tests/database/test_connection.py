@@ -11,9 +11,9 @@ import pytest
 from psycopg.abc import PQGen
 from psycopg.waiting import Ready, Wait
 
-from foja.driver.connection import MAX_READS, _read_eagerly
-from foja.driver.database import Database
-from foja.driver.garbage import MANY
+from foja.engine.driver.connection import MAX_READS, _read_eagerly
+from foja.engine.driver.database import Database
+from foja.engine.driver.garbage import MANY
 from foja.errors import FojaError, LedgerUnavailable
 
 ROWS = 40_000
@@ -60,7 +60,7 @@ async def test_rows_for_a_tenant_are_made_while_they_arrive(
 ) -> None:
     """Complete and in order, whether the number of rows fills the last chunk or not, or there are none."""
     for chunked in (True, False):
-        monkeypatch.setattr("foja.driver.tenant_statement.CHUNKED", chunked)
+        monkeypatch.setattr("foja.engine.driver.tenant_statement.CHUNKED", chunked)
         for rows in (0, 1, MANY - 1, MANY, MANY + 1, 3 * MANY, ROWS):
             found = await database.of("ana").many(LONG, rows=rows)
             assert [row[0] for row in found] == list(range(1, rows + 1))

@@ -12,11 +12,19 @@ import psycopg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from foja.core.registry import BODY_ERASED, SLOT_VOIDED
-from foja.documents.model.events import DOCUMENT, JOB_EVIDENCE, NETWORKS, Evidence, Fact, Stage, WitnessStatus
-from foja.documents.model.history import History, read
-from foja.documents.model.rules import Need, Policy, needs
-from foja.documents.model.track import REORGED, SUPERSEDED
+from foja.pure.core.registry import BODY_ERASED, SLOT_VOIDED
+from foja.pure.models.documents.events import (
+    DOCUMENT,
+    JOB_EVIDENCE,
+    NETWORKS,
+    Evidence,
+    Fact,
+    Stage,
+    WitnessStatus,
+)
+from foja.pure.models.documents.history import History, read
+from foja.pure.models.documents.rules import Need, Policy, needs
+from foja.pure.models.documents.track import REORGED, SUPERSEDED
 from tests.database.papers import Paper
 from tests.database.rows import Admin
 from tests.database.test_documents_tracked import retracked

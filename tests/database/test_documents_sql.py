@@ -9,11 +9,11 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from foja.documents.model.events import DOCUMENT
+from foja.engine.jobs.outcome import Done
+from foja.engine.ledger.event import draft
+from foja.engine.observe.audit import audit
 from foja.errors import BadPayload, OutOfTurn
-from foja.jobs.outcome import Done
-from foja.ledger.event import draft
-from foja.observe.audit import audit
+from foja.pure.models.documents.events import DOCUMENT
 from tests.cases import all_cases
 from tests.database.papers import OTHER, TOKEN, WITNESS, Paper, acting, later
 from tests.database.rows import Admin

@@ -12,10 +12,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from foja.app import App
-from foja.documents.model.events import DOCUMENT, Evidence
-from foja.documents.model.rules import Policy
-from foja.observe.audit import audit
-from foja.observe.findings import Anomaly
+from foja.engine.observe.audit import audit
+from foja.engine.observe.findings import Anomaly
+from foja.pure.models.documents.events import DOCUMENT, Evidence
+from foja.pure.models.documents.rules import Policy
 from tests.database.papers import OTHER, WITNESS, Paper, acting, later
 from tests.database.rows import Admin
 from tests.rules.played_documents import Played

@@ -12,15 +12,15 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.conversations.model.events import CONVERSATION
-from foja.conversations.service import Conversation
-from foja.core import chain
-from foja.core import event as core
-from foja.core.canonical import canonical
-from foja.core.note import Verifier
-from foja.embedded.postgres import binaries
-from foja.ledger.event import MAX_BODY
-from foja.observe.audit import audit
+from foja.domains.conversations.service import Conversation
+from foja.engine.embedded.postgres import binaries
+from foja.engine.ledger.event import MAX_BODY
+from foja.engine.observe.audit import audit
+from foja.pure.core import chain
+from foja.pure.core import event as core
+from foja.pure.core.canonical import canonical
+from foja.pure.core.note import Verifier
+from foja.pure.models.conversations.events import CONVERSATION
 from tests.cases import all_cases
 from tests.database.rows import SAID, Admin, check_stream, identity, rows
 

@@ -9,10 +9,10 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from foja.jobs.outcome import Done, GiveUp, Job, Outcome, Retry, Snooze
-from foja.jobs.queue import Queue
-from foja.jobs.worker import Worker
-from foja.ledger.event import draft, new_id
+from foja.engine.jobs.outcome import Done, GiveUp, Job, Outcome, Retry, Snooze
+from foja.engine.jobs.queue import Queue
+from foja.engine.jobs.worker import Worker
+from foja.engine.ledger.event import draft, new_id
 from tests.job_domain import (
     DECIDE,
     DECIDER,

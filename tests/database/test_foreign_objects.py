@@ -14,8 +14,8 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from foja.app import App
-from foja.documents.model.events import DOCUMENT
 from foja.errors import ObjectMissing
+from foja.pure.models.documents.events import DOCUMENT
 from tests.database.papers import TOKEN, WITNESS, Paper, later
 from tests.database.rows import Admin
 from tests.job_domain import ERRAND

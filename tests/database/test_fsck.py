@@ -19,12 +19,12 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.blobs.store import open_store
-from foja.conversations.service import Conversation
-from foja.core.event import body_bytes, body_hash
+from foja.domains.conversations.service import Conversation
+from foja.engine.blobs.store import open_store
+from foja.engine.observe.findings import CheckReport
+from foja.engine.observe.fsck import Outside, fsck
 from foja.errors import SetupFailed
-from foja.observe.findings import CheckReport
-from foja.observe.fsck import Outside, fsck
+from foja.pure.core.event import body_bytes, body_hash
 from tests.database.load import busy
 from tests.database.rows import disarm
 from tests.plans.filled import Copied

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.system.model.hygiene import FEW
+from foja.pure.models.system.hygiene import FEW
 from tests.database.rows import Admin
 from tests.database.scans import hygiene, stage_wrongly
 from tests.database.shop import Shop

@@ -11,10 +11,10 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.core.canonical import canonical
+from foja.engine.observe.audit import audit
 from foja.errors import BadPayload
-from foja.images.model.address import has_other_form
-from foja.observe.audit import audit
+from foja.pure.core.canonical import canonical
+from foja.pure.models.images.address import has_other_form
 from tests.cases import all_cases
 from tests.database.rows import Admin
 from tests.database.shop import URL, Shop, refusal_of

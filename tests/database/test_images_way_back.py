@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from foja.domains import prepare
-from foja.sql.steps import read_steps
+from foja.domains.registration import prepare
+from foja.engine.sql.steps import read_steps
 from tests.database.rows import Admin
 from tests.database.shop import Shop
 from tests.docs.pages import docs

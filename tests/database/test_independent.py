@@ -1,6 +1,6 @@
 """A published log, judged by programs that are not ours: sigstore and pymerkle.
 
-Nothing of `foja.core` is used to read the files: they are opened as c2sp.org describes them.
+Nothing of `foja.pure.core` is used to read the files: they are opened as c2sp.org describes them.
 """
 
 from __future__ import annotations

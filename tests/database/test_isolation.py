@@ -13,7 +13,7 @@ from psycopg import AsyncConnection, IsolationLevel
 from psycopg.types.json import Jsonb
 
 from foja.app import App
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
 from tests.database.rows import SAID, Admin, check_stream, identity
 from tests.drafts import BATCH, columns
 

@@ -9,13 +9,14 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from foja import errors, tasks
-from foja.driver.database import Database
-from foja.jobs.heartbeat import Heartbeat
-from foja.jobs.outcome import Done, GiveUp, Job, NewJob, Outcome, Retry, Snooze
-from foja.jobs.queue import Queue
-from foja.jobs.sweeper import run_ticks, sweep_jobs
-from foja.jobs.worker import Worker
+from foja import errors
+from foja.engine import tasks
+from foja.engine.driver.database import Database
+from foja.engine.jobs.heartbeat import Heartbeat
+from foja.engine.jobs.outcome import Done, GiveUp, Job, NewJob, Outcome, Retry, Snooze
+from foja.engine.jobs.queue import Queue
+from foja.engine.jobs.sweeper import run_ticks, sweep_jobs
+from foja.engine.jobs.worker import Worker
 from tests.job_domain import (
     DECIDE,
     DECIDER,
@@ -234,7 +235,7 @@ async def test_a_worker_that_rests_does_not_claim_what_would_have_to_wait_too(
     errands: Queue, admin: Admin, monkeypatch: pytest.MonkeyPatch, rests: bool
 ) -> None:
     """Builders of artifacts claimed each job twice in vain while no checkpoint covered any."""
-    monkeypatch.setattr("foja.jobs.worker.POLL_SECONDS", 60.0)
+    monkeypatch.setattr("foja.engine.jobs.worker.POLL_SECONDS", 60.0)
     claimed: list[int] = []
 
     async def work(jobs: Sequence[Job]) -> Sequence[Outcome]:
@@ -254,7 +255,7 @@ async def test_a_worker_that_rests_does_not_claim_what_would_have_to_wait_too(
 async def test_a_worker_that_rests_does_not_do_so_until_idle(
     errands: Queue, admin: Admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foja.jobs.worker.POLL_SECONDS", 3600.0)
+    monkeypatch.setattr("foja.engine.jobs.worker.POLL_SECONDS", 3600.0)
 
     async def work(jobs: Sequence[Job]) -> Sequence[Outcome]:
         return [Snooze(3600)] * len(jobs)
@@ -410,7 +411,7 @@ async def test_a_hint_wakes_a_worker_of_another_process_long_before_it_would_loo
     errands: Queue, decider: Queue, admin: Admin, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Asked for a job, and told by a fact that its domain grew."""
-    monkeypatch.setattr("foja.jobs.worker.POLL_SECONDS", 60.0)
+    monkeypatch.setattr("foja.engine.jobs.worker.POLL_SECONDS", 60.0)
     [entity] = ask(admin)
 
     async def decide(jobs: Sequence[Job]) -> Sequence[Outcome]:

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.sql.migrate import migrate
+from foja.engine.sql.migrate import migrate
 from tests.database.papers import Paper, acting
 from tests.job_domain import DECIDE, RUN, Admin, ask, install, kinds, states
 

@@ -10,10 +10,10 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.conversations.model.events import CONVERSATION
-from foja.ledger.event import Draft, draft
-from foja.observe.audit import audit
-from foja.observe.fsck import Outside, fsck
+from foja.engine.ledger.event import Draft, draft
+from foja.engine.observe.audit import audit
+from foja.engine.observe.fsck import Outside, fsck
+from foja.pure.models.conversations.events import CONVERSATION
 from tests.cases import all_cases
 from tests.drafts import DRAFT, fields
 from tests.races.auditor import audit_idle, audit_stream

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from foja.app import App
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
 from tests.cases import all_cases
 from tests.database.rows import SAID, Admin
 

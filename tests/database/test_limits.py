@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 from foja.app import App
+from foja.engine.observe.fsck import Outside, fsck
 from foja.errors import BadPayload, TooLarge
-from foja.observe.fsck import Outside, fsck
 from tests.cases import all_cases
 from tests.database.rows import disarm
 from tests.job_domain import RUN, install

@@ -11,12 +11,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from foja.app import App
-from foja.conversations.service import Conversation
-from foja.core.chain import leaf_entry
-from foja.core.merkle import Frontier, leaf_hash
-from foja.core.note import Checkpoint, Signer
-from foja.observe.audit import audit
-from foja.observe.fsck import Outside, fsck
+from foja.domains.conversations.service import Conversation
+from foja.engine.observe.audit import audit
+from foja.engine.observe.fsck import Outside, fsck
+from foja.pure.core.chain import leaf_entry
+from foja.pure.core.merkle import Frontier, leaf_hash
+from foja.pure.core.note import Checkpoint, Signer
 from tests.database.rows import Admin
 
 RECORD: LiteralString = "select foja.record_checkpoint(1, %s, %s, %s, %s)"

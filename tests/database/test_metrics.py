@@ -12,12 +12,12 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.blobs.store import object_key
+from foja.engine.blobs.store import object_key
+from foja.engine.metrics import METRIC_NAMES, PART_FAILED
+from foja.engine.observe.metrics.reader import TimedReader
+from foja.engine.observe.metrics.scrape import Part, Scrape
 from foja.errors import LedgerUnavailable, Unavailable
-from foja.metrics import METRIC_NAMES, PART_FAILED
-from foja.observe.metrics.reader import TimedReader
-from foja.observe.metrics.scrape import Part, Scrape
-from foja.web.operations.measure import Failures
+from foja.interfaces.web.operations.measure import Failures
 from tests.database.rows import value
 from tests.database.scans import hygiene
 from tests.png import png
@@ -183,8 +183,8 @@ async def test_a_transaction_that_was_left_open_is_measured(
 
 @pytest.mark.parametrize("signed", [1, 2])
 async def test_a_policy_of_cosigners_that_is_not_met_is_measured(app: App, admin: Admin, signed: int) -> None:
-    from foja.ledger.cosigners.configuration import Quorum
-    from foja.observe.metrics.log import gauge_log
+    from foja.engine.ledger.cosigners.configuration import Quorum
+    from foja.engine.observe.metrics.log import gauge_log
 
     await (await app.conversations.open()).append("user_message_sent", {"content": "x"})
     await app.publish()
@@ -203,7 +203,7 @@ async def test_a_policy_of_cosigners_that_is_not_met_is_measured(app: App, admin
 
 
 async def test_a_balance_is_shown_in_batches(open_app: Callable[..., App]) -> None:
-    from foja import sql
+    from foja.engine import sql
 
     async with open_app(metrics_cache_seconds=0) as app:
         amounts = {"network": "polygon", "balance": 10**18, "price": 3 * 10**17}

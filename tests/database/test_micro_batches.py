@@ -9,9 +9,9 @@ from hashlib import sha256
 import pytest
 
 from foja.app import App
-from foja.ledger.event import Draft
-from foja.ledger.lanes.held import AppendResult
-from foja.ledger.writer import Writer
+from foja.engine.ledger.event import Draft
+from foja.engine.ledger.lanes.held import AppendResult
+from foja.engine.ledger.writer import Writer
 
 CALLERS, TURNS = 12, 4
 

@@ -10,8 +10,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from foja.engine.sql.migrate import Moved, migrate, status
 from foja.errors import MigrationFailed
-from foja.sql.migrate import Moved, migrate, status
 
 FIRST = ("create table public.one (id int); insert into public.one values (1);", "drop table public.one;")
 SECOND = ("create table public.two (id int);", "drop table public.two;")

@@ -13,10 +13,10 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.blobs.objects import SMALL_BYTES, TOGETHER, Objects, until_referred
-from foja.blobs.store import object_key
-from foja.observe.audit import audit
-from foja.sql.migrate import migrate
+from foja.engine.blobs.objects import SMALL_BYTES, TOGETHER, Objects, until_referred
+from foja.engine.blobs.store import object_key
+from foja.engine.observe.audit import audit
+from foja.engine.sql.migrate import migrate
 from tests.database.papers import Paper, have_object
 from tests.database.rows import Admin
 

@@ -12,10 +12,10 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.blobs.store import object_key
-from foja.observe.audit import audit
-from foja.system.model.events import SYSTEM
-from foja.system.model.hygiene import DAY, FEW, HygieneTerms, Inventory, find_brake, find_jump
+from foja.engine.blobs.store import object_key
+from foja.engine.observe.audit import audit
+from foja.pure.models.system.events import SYSTEM
+from foja.pure.models.system.hygiene import DAY, FEW, HygieneTerms, Inventory, find_brake, find_jump
 from tests.database.papers import acting
 from tests.database.rows import Admin, value
 from tests.database.scans import ZERO, hygiene, stage_wrongly

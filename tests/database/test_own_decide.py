@@ -13,12 +13,12 @@ from uuid import uuid4
 import pytest
 
 from foja.app import App
-from foja.core.registry import Decide, Domain, JobType, Kind
-from foja.jobs import decider
-from foja.jobs.model.view import JobView
-from foja.jobs.outcome import Done, Job, NewEvent, NewJob, Outcome
-from foja.ledger.event import Event
-from foja.observe.audit import audit
+from foja.engine.jobs import decider
+from foja.engine.jobs.outcome import Done, Job, NewEvent, NewJob, Outcome
+from foja.engine.ledger.event import Event
+from foja.engine.observe.audit import audit
+from foja.pure.core.registry import Decide, Domain, JobType, Kind
+from foja.pure.models.jobs.view import JobView
 from tests.cases import all_cases
 from tests.worker_task import working
 

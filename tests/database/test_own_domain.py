@@ -13,8 +13,10 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from foja.app import App
-from foja.core.registry import Domain, JobType, Kind
-from foja.domains import prepare
+from foja.domains.registration import prepare
+from foja.engine.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, Retry
+from foja.engine.ledger.event import Event
+from foja.engine.observe.audit import audit
 from foja.errors import (
     BadDomain,
     BadPayload,
@@ -25,9 +27,7 @@ from foja.errors import (
     UnknownKind,
     WrongSource,
 )
-from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, Retry
-from foja.ledger.event import Event
-from foja.observe.audit import audit
+from foja.pure.core.registry import Domain, JobType, Kind
 from tests.cases import all_cases
 
 Admin = psycopg.Connection[Any]

@@ -10,10 +10,10 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.core.registry import Domain, JobType, Kind
+from foja.engine.jobs.outcome import NewJob
+from foja.engine.ledger.stream import Stream
 from foja.errors import BadDomain, BadPayload, Refused, UnknownDomain, UnknownKind, WrongEntity
-from foja.jobs.outcome import NewJob
-from foja.ledger.stream import Stream
+from foja.pure.core.registry import Domain, JobType, Kind
 
 Admin = psycopg.Connection[Any]
 NOTE = Domain("note", [Kind("note.made", erasable=True)], jobs=[JobType("print_note", "note-printer")])

@@ -10,10 +10,10 @@ from uuid import uuid4
 import pytest
 
 from foja.app import App
-from foja.core.registry import Domain, JobType, Kind
+from foja.engine.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, Retry, Snooze
+from foja.engine.jobs.spec import Work
 from foja.errors import BadDomain, BadPayload
-from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, Retry, Snooze
-from foja.jobs.spec import Work
+from foja.pure.core.registry import Domain, JobType, Kind
 from tests.cases import all_cases
 
 LETTER = Domain(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from psycopg import AsyncConnection
 
-from foja.domains import prepare
-from foja.sql.network import limit_network
+from foja.domains.registration import prepare
+from foja.engine.sql.network import limit_network
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from psycopg import sql
 
 import foja
 from foja.app import App
+from foja.engine.observe.overview import read_overview
 from foja.errors import RoleMissing, UnknownEntity
-from foja.observe.overview import read_overview
 from tests.database.catalogue import Visitor, walk
 from tests.database.rows import Admin
 from tests.database.two_tenants import SAY, two_tenants

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from foja.engine.sql import query, read_queries
 from foja.errors import SetupFailed
-from foja.sql import query, read_queries
 
 
 def write(folder: Path, text: str, name: str = "a.sql") -> Path:

@@ -12,10 +12,10 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.conversations.model.events import CONVERSATION
-from foja.core import event as core
-from foja.core.canonical import canonical
-from foja.ledger.event import MAX_BODY, Draft, Event, draft
+from foja.engine.ledger.event import MAX_BODY, Draft, Event, draft
+from foja.pure.core import event as core
+from foja.pure.core.canonical import canonical
+from foja.pure.models.conversations.events import CONVERSATION
 from tests.cases import all_cases
 from tests.database.rows import SAID, Admin, check_stream, first_in_each, outcome, rows
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.core.registry import Domain, JobType, Kind
+from foja.pure.core.registry import Domain, JobType, Kind
 from tests.cases import all_cases
 
 Admin = psycopg.Connection[Any]

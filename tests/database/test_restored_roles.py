@@ -14,11 +14,11 @@ import psycopg
 import pytest
 
 import foja
-from foja.domains import prepare
-from foja.embedded.postgres import start, stop
+from foja.domains.registration import prepare
+from foja.engine.embedded.postgres import start, stop
+from foja.engine.sql.access import repair
+from foja.engine.sql.migrate import session
 from foja.errors import MigrationFailed
-from foja.sql.access import repair
-from foja.sql.migrate import session
 from tests.conftest import FAST
 from tests.flow.command import FOJA
 

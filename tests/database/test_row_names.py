@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import psycopg
 
 import foja
-from foja.driver.tenant_statement import positional
-from foja.sql import query
+from foja.engine.driver.tenant_statement import positional
+from foja.engine.sql import query
 
 ROOT = Path(foja.__file__).parent
 READERS = ("rows", "many", "row", "one", "ask", "ask_many")  # and what wraps these, if it names the query
@@ -68,7 +68,7 @@ def declared(path: Path) -> Iterator[Declared]:
 
 def queries() -> frozenset[str]:
     """Return the names of all queries."""
-    from foja.sql import _queries
+    from foja.engine.sql import _queries
 
     return frozenset(_queries())
 

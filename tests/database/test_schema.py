@@ -10,21 +10,21 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.conversations.model.events import CONVERSATION
-from foja.core.chain import leaf_entry
-from foja.core.merkle import Frontier, leaf_hash
-from foja.core.note import Checkpoint, Verifier, open_note, parse_checkpoint
-from foja.core.registry import BODY_ERASED, SLOT_VOIDED, Domain
-from foja.documents.model.events import DOCUMENT
-from foja.domains import prepare
-from foja.embedded.postgres import binaries
+from foja.domains.registration import prepare
+from foja.engine.embedded.postgres import binaries
+from foja.engine.sql.migrate import Moved, migrate, status
+from foja.engine.sql.steps import read_steps
 from foja.errors import MigrationFailed
-from foja.images.model.events import IMAGE
-from foja.requests.model.events import REQUEST
-from foja.sql.migrate import Moved, migrate, status
-from foja.sql.steps import read_steps
-from foja.system.model.events import SYSTEM
-from foja.threads.model.events import THREAD
+from foja.pure.core.chain import leaf_entry
+from foja.pure.core.merkle import Frontier, leaf_hash
+from foja.pure.core.note import Checkpoint, Verifier, open_note, parse_checkpoint
+from foja.pure.core.registry import BODY_ERASED, SLOT_VOIDED, Domain
+from foja.pure.models.conversations.events import CONVERSATION
+from foja.pure.models.documents.events import DOCUMENT
+from foja.pure.models.images.events import IMAGE
+from foja.pure.models.requests.events import REQUEST
+from foja.pure.models.system.events import SYSTEM
+from foja.pure.models.threads.events import THREAD
 
 LATEST = len(read_steps())
 TOOL = {"tool_use_id": "t", "tool_name": "n", "tool_result": 1.5, "success": True, "error_message": None}

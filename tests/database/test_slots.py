@@ -13,8 +13,8 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.conversations.service import Conversation
-from foja.ledger.event import MAX_BODY, Event
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.event import MAX_BODY, Event
 from tests.cases import all_cases
 from tests.database.rows import SAID, Admin, check_stream, identity, outcome, rows
 

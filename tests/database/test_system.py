@@ -10,10 +10,10 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.conversations.model.events import CONVERSATION
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
+from foja.engine.observe.metrics.anchors import gauge_anchors
 from foja.errors import SetupFailed, WrongEntity
-from foja.observe.metrics.anchors import gauge_anchors
+from foja.pure.models.conversations.events import CONVERSATION
 
 Admin = psycopg.Connection[Any]
 ROTATED = '{"key_id": "k", "purpose": "rekor"}'
@@ -84,7 +84,7 @@ def test_the_tenant_of_the_installation_is_reserved(open_app: Callable[..., App]
 
 
 async def test_the_metrics_say_that_a_network_is_held(app: App, admin: Admin) -> None:
-    from foja.metrics import ANCHORS_HELD
+    from foja.engine.metrics import ANCHORS_HELD
 
     admin.execute(
         "update foja.anchor_network set held = 'the daily cap is reached' where network = 'polygon'"

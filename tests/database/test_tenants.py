@@ -13,15 +13,15 @@ from uuid import UUID, uuid4
 import pytest
 
 from foja.app import App
-from foja.conversations.service import Conversation, Conversations
-from foja.documents.service import Documents
+from foja.domains.conversations.service import Conversation, Conversations
+from foja.domains.documents.service import Documents
+from foja.domains.images.service import Images
+from foja.domains.threads.service import Threads
+from foja.domains.webhooks.service import Webhooks
+from foja.engine.jobs.admin import Jobs
+from foja.engine.ledger.event import Draft, StreamItem, Transient
 from foja.errors import FojaError, NotCovered, Refused, UnknownEntity
-from foja.images.service import Images
-from foja.jobs.admin import Jobs
-from foja.ledger.event import Draft, StreamItem, Transient
-from foja.tenants.app import TenantApp
-from foja.threads.service import Threads
-from foja.webhooks.service import Webhooks
+from foja.tenant import TenantApp
 from tests.cases import all_cases
 from tests.database.two_tenants import SAY, Scene, two_tenants
 from tests.png import png

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from foja.app import App
-from foja.proofs.notices import LOCAL_NOTICE, TEST_NOTICE, remark
+from foja.pure.proofs.notices import LOCAL_NOTICE, TEST_NOTICE, remark
 from tests.database.anchor_scene import Admin, scene
 
 MARK = f"{LOCAL_NOTICE}; Bitcoin regtest, a {TEST_NOTICE}"

@@ -9,8 +9,8 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.conversations import ConversationView
-from foja.conversations.service import Conversation
+from foja.domains.conversations import ConversationView
+from foja.domains.conversations.service import Conversation
 from tests.cases import all_cases
 from tests.database.rows import Admin, check_stream
 

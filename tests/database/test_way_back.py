@@ -13,12 +13,12 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from foja.app import App
-from foja.blobs.store import object_key
-from foja.cli import main
-from foja.domains import prepare
-from foja.ledger.event import new_id
-from foja.observe.audit import audit
-from foja.sql.steps import read_steps
+from foja.domains.registration import prepare
+from foja.engine.blobs.store import object_key
+from foja.engine.ledger.event import new_id
+from foja.engine.observe.audit import audit
+from foja.engine.sql.steps import read_steps
+from foja.interfaces.cli import main
 from tests.database.anchor_scene import Scene, scene
 from tests.database.scans import hygiene
 from tests.database.test_objects import clean

@@ -10,11 +10,11 @@ import psycopg
 import pytest
 from standardwebhooks.webhooks import Webhook as Reference
 
-from foja import sql
 from foja.app import App
+from foja.engine import sql
 from foja.errors import BadPayload, OutOfTurn, UnknownKind, UnknownWebhook
-from foja.system.model.events import DELIVER
-from foja.webhooks.model.view import Replayed
+from foja.pure.models.system.events import DELIVER
+from foja.pure.models.webhooks.view import Replayed
 from tests.counterparties.receiver import Receiver, running_receiver
 from tests.database.rows import SAID, Admin
 from tests.tenant_acts import tenant_acts

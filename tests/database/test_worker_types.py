@@ -12,14 +12,14 @@ import pytest
 from prometheus_client import REGISTRY
 
 from foja.app import App
-from foja.cli.services import in_background
-from foja.core.registry import Domain, JobType, Kind
-from foja.documents.model.view import EXECUTOR_JOB
-from foja.jobs import announcement
-from foja.jobs.announcement import find_unhandled
-from foja.jobs.outcome import Done, Job, Outcome
-from foja.observe.metrics.jobs import gauge_jobs
-from foja.settings import Settings
+from foja.engine.jobs import announcement
+from foja.engine.jobs.announcement import find_unhandled
+from foja.engine.jobs.outcome import Done, Job, Outcome
+from foja.engine.observe.metrics.jobs import gauge_jobs
+from foja.engine.settings import Settings
+from foja.interfaces.cli.services import in_background
+from foja.pure.core.registry import Domain, JobType, Kind
+from foja.pure.models.documents.view import EXECUTOR_JOB
 from tests.processes import begin
 
 PARCEL = Domain(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 from foja.app import App
-from foja.conversations.service import Conversation
-from foja.ledger.slots import Slots
-from foja.tenants.app import TenantApp
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.slots import Slots
+from foja.tenant import TenantApp
 from tests.png import png
 
 SAY = "user_message_sent"

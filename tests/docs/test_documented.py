@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from foja import metrics
-from foja.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG, main
-from foja.conversations.model.events import CONVERSATION, TRANSIENT
-from foja.core.registry import BODY_ERASED, RESERVED, SLOT_VOIDED, Kind
-from foja.documents.model.events import DOCUMENT
-from foja.images.model.events import IMAGE
-from foja.judge.trust_parser import POLICY_FIELDS
-from foja.observe.audit import QUERIES
-from foja.proofs.finding import Reason
-from foja.requests.model.events import REQUEST
-from foja.settings import FOR_TESTS, Settings, variable
-from foja.system.model.events import SYSTEM
-from foja.threads.model.events import THREAD
+from foja.engine import metrics
+from foja.engine.observe.audit import QUERIES
+from foja.engine.settings import FOR_TESTS, Settings, variable
+from foja.interfaces.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG, main
+from foja.pure.core.registry import BODY_ERASED, RESERVED, SLOT_VOIDED, Kind
+from foja.pure.judge.trust_parser import POLICY_FIELDS
+from foja.pure.models.conversations.events import CONVERSATION, TRANSIENT
+from foja.pure.models.documents.events import DOCUMENT
+from foja.pure.models.images.events import IMAGE
+from foja.pure.models.requests.events import REQUEST
+from foja.pure.models.system.events import SYSTEM
+from foja.pure.models.threads.events import THREAD
+from foja.pure.proofs.finding import Reason
 from tests.docs.pages import (
     ENGLISH,
     PAGES,

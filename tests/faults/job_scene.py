@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from foja.jobs.outcome import Done, Job, Outcome
-from foja.jobs.worker import Worker
-from foja.ledger.event import draft
+from foja.engine.jobs.outcome import Done, Job, Outcome
+from foja.engine.jobs.worker import Worker
+from foja.engine.ledger.event import draft
 from tests.faults.mortal import Moment, Mortal, Step, die, outlive
 from tests.job_domain import DECIDE, DECIDER, ERRAND, RUN, RUNNER, do_well, queue, wanted
 

@@ -16,9 +16,9 @@ import psycopg
 
 import foja
 from foja.app import App
+from foja.engine.ledger.event import Event, StreamItem
+from foja.engine.ledger.slots import Slots
 from foja.errors import Unavailable
-from foja.ledger.event import Event, StreamItem
-from foja.ledger.slots import Slots
 from tests.faults.load import Diary, Order, begin, count_told, read_diary
 from tests.races.auditor import Books, audit_idle
 from tests.races.writers import TOOL, result, streams

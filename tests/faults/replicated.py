@@ -16,8 +16,8 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg.pq import PGconn, Ping
 
-from foja.embedded.postgres import binaries
-from foja.embedded.postgres.account import Account, choose
+from foja.engine.embedded.postgres import binaries
+from foja.engine.embedded.postgres.account import Account, choose
 from tests.postgres_server import folder_in_memory, run_program
 
 SECONDS = 60.0  # what nothing here may need, however busy the machine is

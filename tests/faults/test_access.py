@@ -10,10 +10,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from foja.access.model.grant import Grant
 from foja.app import App
 from foja.errors import LedgerUnavailable, NotAuthenticated, RoleMissing, Unavailable
-from foja.web.server import bind, serving
+from foja.interfaces.web.server import bind, serving
+from foja.pure.models.access.grant import Grant
 from tests.faults.proxy import Moment, wired
 
 Admin = psycopg.Connection[Any]

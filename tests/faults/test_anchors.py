@@ -9,13 +9,13 @@ from uuid import UUID
 
 import pytest
 
-from foja.anchors.network import Batch, Confirmed, Drafted, Place, Progress, Readiness, Refused
-from foja.anchors.store import AnchorStore
 from foja.app import App
-from foja.documents.workers.anchor_batches import BatchWorker
-from foja.documents.workers.anchors import Submitter
-from foja.driver.database import Database
-from foja.jobs.queue import Queue
+from foja.domains.documents.workers.anchor_batches import BatchWorker
+from foja.domains.documents.workers.anchors import Submitter
+from foja.engine.anchors.network import Batch, Confirmed, Drafted, Place, Progress, Readiness, Refused
+from foja.engine.anchors.store import AnchorStore
+from foja.engine.driver.database import Database
+from foja.engine.jobs.queue import Queue
 from tests.database.anchor_scene import SOURCES, Admin, Scene, scene
 from tests.fake_network import FakeNetwork
 from tests.faults.steps import NAMES, Moment

@@ -16,12 +16,12 @@ import pytest
 from psycopg import sql
 
 from foja.app import App
-from foja.domains import prepare
+from foja.domains.registration import prepare
+from foja.engine.ledger.event import Transient
+from foja.engine.ledger.live.pubsub import split
+from foja.engine.ledger.live.transient import pack
+from foja.engine.sql.migrate import MIGRATION_LOCK, migrate
 from foja.errors import LedgerUnavailable, MigrationFailed
-from foja.ledger.event import Transient
-from foja.ledger.live.pubsub import split
-from foja.ledger.live.transient import pack
-from foja.sql.migrate import MIGRATION_LOCK, migrate
 from tests.flow.client import served
 
 LATEST = 30.0

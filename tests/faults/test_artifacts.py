@@ -14,11 +14,11 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.documents import container
-from foja.documents.stamper import Stamper
-from foja.judge.report import Verdict
-from foja.proofs.tsa import Terms
-from foja.remote.tsa import NoReply, Trouble
+from foja.domains.documents import container
+from foja.domains.documents.stamper import Stamper
+from foja.engine.remote.tsa import NoReply, Trouble
+from foja.pure.judge.report import Verdict
+from foja.pure.proofs.tsa import Terms
 from tests.faults.document_scene import Order, run
 from tests.faults.mortal import KILLED, KILLS, Step
 from tests.faults.mortal import Moment as Death

@@ -16,22 +16,22 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.backup.reader import BackupReader, check_backup, check_home
-from foja.backup.tables import reading
-from foja.backup.writer import BackupWriter
-from foja.blobs.store import open_store
-from foja.cli.services import in_background
-from foja.domains import prepare
-from foja.embedded.postgres import stop
+from foja.domains.backup.reader import BackupReader, check_backup, check_home
+from foja.domains.backup.tables import reading
+from foja.domains.backup.writer import BackupWriter
+from foja.domains.registration import prepare
+from foja.engine.blobs.store import open_store
+from foja.engine.embedded.postgres import stop
+from foja.engine.observe.fsck import Outside, fsck
+from foja.engine.settings import Settings
 from foja.errors import Busy, SetupFailed
-from foja.observe.fsck import Outside, fsck
-from foja.settings import Settings
+from foja.interfaces.cli.services import in_background
 from tests.flow.small_disk import small_disk
 
 KILLED = """
 import os, signal, sys
-from foja.backup import reader
-from foja.cli import main
+from foja.domains.backup import reader
+from foja.interfaces.cli import main
 
 def die(*_arguments):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -43,8 +43,8 @@ sys.exit(main())
 # Dies in the middle of the rows of a table, some of which the server has.
 KILLED_LOADING = """
 import os, signal, sys
-from foja.backup import tables
-from foja.cli import main
+from foja.domains.backup import tables
+from foja.interfaces.cli import main
 
 class Dying:
     def __init__(self, part):
@@ -60,11 +60,11 @@ copy_in = tables.Transfer.copy_in
 tables.Transfer.copy_in = lambda self, part: copy_in(self, Dying(part) if "event/" in part.name else part)
 sys.exit(main())
 """
-FOJA = "import sys; from foja.cli import main; sys.exit(main())"
+FOJA = "import sys; from foja.interfaces.cli import main; sys.exit(main())"
 # Runs several commands, one after the other, and prints a line for each: its exit code and what it said.
 EACH = """
 import contextlib, io, json, sys
-from foja.cli import main
+from foja.interfaces.cli import main
 
 verbs, words = sys.argv[1].split(), sys.argv[2:]
 for verb in verbs:

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from foja.anchors.bitcoin.headers import Sources
+from foja.engine.anchors.bitcoin.headers import Sources
+from foja.engine.remote.certificates import certificates
+from foja.engine.remote.networks.bitcoin import HeaderSource, header_sources
+from foja.engine.remote.networks.calendar import MAX_BYTES, Calendar, NoTimestamp, Trouble, calendars
 from foja.errors import Unavailable
-from foja.remote.certificates import certificates
-from foja.remote.networks.bitcoin import HeaderSource, header_sources
-from foja.remote.networks.calendar import MAX_BYTES, Calendar, NoTimestamp, Trouble, calendars
 
 Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

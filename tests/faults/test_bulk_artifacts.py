@@ -12,15 +12,15 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.core.bundle import assembly
-from foja.documents.bundles import Bundles
-from foja.documents.stamper import Stamper
-from foja.documents.workers import artifacts, executor, timestamps
+from foja.domains.documents.bundles import Bundles
+from foja.domains.documents.stamper import Stamper
+from foja.domains.documents.workers import artifacts, executor, timestamps
+from foja.engine.jobs.encoding import Settled
+from foja.engine.jobs.outcome import Done, Outcome
+from foja.engine.jobs.worker import Worker
 from foja.errors import ObjectMissing, Unavailable
-from foja.jobs.encoding import Settled
-from foja.jobs.outcome import Done, Outcome
-from foja.jobs.worker import Worker
-from foja.judge.report import Verdict
+from foja.pure.core.bundle import assembly
+from foja.pure.judge.report import Verdict
 from tests.database.rows import Admin
 from tests.faults.document_scene import Order, run
 from tests.faults.mortal import KILLED, KILLS, Step

@@ -12,12 +12,12 @@ from uuid import UUID
 import pytest
 
 from foja.app import App
-from foja.documents.workers import executor, timestamps
+from foja.domains.documents.workers import executor, timestamps
+from foja.engine.jobs import worker as jobs_worker
+from foja.engine.jobs.encoding import Settled
+from foja.engine.jobs.outcome import Job, Outcome
+from foja.engine.jobs.worker import Worker
 from foja.errors import Unavailable
-from foja.jobs import worker as jobs_worker
-from foja.jobs.encoding import Settled
-from foja.jobs.outcome import Job, Outcome
-from foja.jobs.worker import Worker
 from tests.database.rows import Admin
 from tests.tsa_server import TsaServer, running_tsa
 

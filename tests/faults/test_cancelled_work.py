@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 
 from foja.app import App
-from foja.documents.model.states import State
+from foja.pure.models.documents.states import State
 from tests.database.rows import Admin
 
 ROUNDS, LONGEST_SECONDS = 60, 0.25

@@ -14,10 +14,10 @@ import pytest
 
 import foja
 from foja.app import App
+from foja.engine.observe.audit import audit
+from foja.engine.observe.findings import CheckReport
 from foja.errors import Unavailable
-from foja.health.model.part import State
-from foja.observe.audit import audit
-from foja.observe.findings import CheckReport
+from foja.pure.models.health.part import State
 from tests.database.test_alerts import Recorded
 from tests.database.test_way_back import claim, fail
 from tests.faults.replicated import Server, running_server

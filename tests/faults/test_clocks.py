@@ -14,9 +14,9 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.embedded.tsa import LocalAuthority
-from foja.judge.report import Verdict
-from foja.observe.audit import audit
+from foja.engine.embedded.tsa import LocalAuthority
+from foja.engine.observe.audit import audit
+from foja.pure.judge.report import Verdict
 from tests.database.papers import TOKEN, WITNESS, Paper, later
 
 Admin = psycopg.Connection[Any]
@@ -32,7 +32,7 @@ def shift_worker(app: App, monkeypatch: pytest.MonkeyPatch, shift: timedelta) ->
             return datetime.now(tz) + shift
 
     for module in ("stamper", "bundles", "workers.artifacts"):
-        monkeypatch.setattr(f"foja.documents.{module}.datetime", Shifted, raising=False)
+        monkeypatch.setattr(f"foja.domains.documents.{module}.datetime", Shifted, raising=False)
     app.stamper.authorities = [LocalAuthority(app.settings.home, lambda: Shifted.now(UTC))]
 
 
@@ -93,7 +93,7 @@ async def test_a_final_document_passes_now(app: App, monkeypatch: pytest.MonkeyP
     """Whatever the worker's clock says when the artifact is built."""
     document = await requested(app)
     await app.work(until_idle=True, only=["protect_document_v2", "run_tsa"])
-    monkeypatch.setattr("foja.documents.bundles.datetime", None, raising=False)
+    monkeypatch.setattr("foja.domains.documents.bundles.datetime", None, raising=False)
     await app.work(until_idle=True)
     assert (await app.documents.view(document)).state == "final"
     report = foja.verify(await app.documents.bundle(document), trust=app.trust)

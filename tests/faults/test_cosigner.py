@@ -18,15 +18,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from foja.core.merkle import check_consistency
-from foja.core.note import Checkpoint, Signer, parse_checkpoint, split_note
-from foja.embedded import cosigner
-from foja.embedded.cosigner import SIZE_TYPE, LocalCosigner, own_signer, seen_logs
-from foja.embedded.cosigner.state import State, StateFile
+from foja.engine.embedded import cosigner
+from foja.engine.embedded.cosigner import SIZE_TYPE, LocalCosigner, own_signer, seen_logs
+from foja.engine.embedded.cosigner.state import State, StateFile
 from foja.errors import Refused, SetupFailed
-from foja.proofs.cosignature import CosignatureAlgorithm, CosignRequest, parse_cosigner_key, read_answer
-from foja.web.endpoints.cosigner import CosignerEndpoint
-from foja.web.server import address, bind, running
+from foja.interfaces.web.endpoints.cosigner import CosignerEndpoint
+from foja.interfaces.web.server import address, bind, running
+from foja.pure.core.merkle import check_consistency
+from foja.pure.core.note import Checkpoint, Signer, parse_checkpoint, split_note
+from foja.pure.proofs.cosignature import CosignatureAlgorithm, CosignRequest, parse_cosigner_key, read_answer
 from tests.processes import begin
 from tests.rules.logs import KEY, MemoryLog
 

@@ -18,19 +18,19 @@ from psycopg import sql
 
 import foja
 from foja.app import App
-from foja.core.note import Checkpoint, parse_checkpoint, split_note
+from foja.engine.ledger.cosigners import collector
+from foja.engine.ledger.excerpts import prove_event
+from foja.engine.observe.fsck import Outside, fsck
 from foja.errors import SetupFailed
-from foja.judge.report import Verdict
-from foja.ledger.cosigners import collector
-from foja.ledger.excerpts import prove_event
-from foja.observe.fsck import Outside, fsck
-from foja.proofs.cosignature import (
+from foja.pure.core.note import Checkpoint, parse_checkpoint, split_note
+from foja.pure.judge.report import Verdict
+from foja.pure.proofs.cosignature import (
     CosignatureAlgorithm,
     CosignerSigner,
     CosignRequest,
     find_cosignatures,
 )
-from foja.proofs.finding import Reason
+from foja.pure.proofs.finding import Reason
 from tests.cases import all_cases
 from tests.cosigner_server import CosignerServer, running_cosigner
 from tests.races.writers import SAY, words

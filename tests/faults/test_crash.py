@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 import foja
-from foja.embedded.postgres import PostgresServer, start, stop
+from foja.engine.embedded.postgres import PostgresServer, start, stop
 from tests.faults.load import Diary, Order, begin, read_diary
 from tests.races.auditor import Books, audit, audit_idle
 from tests.races.writers import SAY, streams, words

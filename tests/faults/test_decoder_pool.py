@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from foja.domains.images.decoder.pool import Decoders, _checked, _rendering
+from foja.domains.images.decoder.process import Bounds
 from foja.errors import DecoderFailed, ImageRefused
-from foja.images.decoder.pool import Decoders, _checked, _rendering
-from foja.images.decoder.process import Bounds
-from foja.images.model.limits import Limits
-from foja.images.model.variants import VariantSpec, specs_of
+from foja.pure.models.images.limits import Limits
+from foja.pure.models.images.variants import VariantSpec, specs_of
 from tests import pictures
 
 SMALL = pictures.encoded(pictures.corners())

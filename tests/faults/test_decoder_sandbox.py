@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from foja.images.decoder.process import Bounds, Process
-from foja.sandbox import syscalls
+from foja.domains.images.decoder.process import Bounds, Process
+from foja.engine.sandbox import syscalls
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the filter of system calls is of Linux")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -25,7 +25,7 @@ SIGNAL = f"result(libc.syscall({NUMBERS[0]}, {{0}}, {{0}}, {{1}}))"
 LIMIT = f"result(libc.syscall({NUMBERS[1]}, {{0}}, 7, (ctypes.c_long * 2)({{1}}, {{1}}), None))"  # open files
 ENTER = f"""
 import ctypes, mmap, os, resource, signal, socket, subprocess, sys, threading
-from foja.sandbox import guards as sandbox
+from foja.engine.sandbox import guards as sandbox
 libc = ctypes.CDLL(None, use_errno=True)
 network = sandbox.leave_network()
 BEFORE
@@ -195,7 +195,7 @@ async def test_a_decoder_has_only_its_pipes_and_no_environment() -> None:
 async def test_a_decoder_ends_with_its_parent() -> None:
     code = """
 import asyncio, os
-from foja.images.decoder.process import Bounds, Process
+from foja.domains.images.decoder.process import Bounds, Process
 async def main():
     process = await Process.start(Bounds())
     os.kill(process.pid, 19)  # stopped: it does not see the end of its pipe

@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.documents.model.states import Pipeline, State
-from foja.documents.workers import executor, timestamps
+from foja.domains.documents.workers import executor, timestamps
+from foja.pure.models.documents.states import Pipeline, State
 from tests.database.papers import WITNESS, Paper, later
 from tests.database.rows import Admin
 from tests.faults.document_scene import Order, run

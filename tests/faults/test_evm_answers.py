@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from foja.engine.remote.certificates import certificates
+from foja.engine.remote.networks import evm
+from foja.engine.remote.networks.evm import Answer, EvmNode, NodeRefused, connect
 from foja.errors import Unavailable
-from foja.remote.certificates import certificates
-from foja.remote.networks import evm
-from foja.remote.networks.evm import Answer, EvmNode, NodeRefused, connect
 from tests.counterparties.http_server import listening
 
 HASH = b"\7" * 32

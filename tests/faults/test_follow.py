@@ -17,14 +17,14 @@ import pytest
 from psycopg import AsyncConnection
 
 from foja.app import App
-from foja.conversations.service import Conversation
-from foja.driver.pipeline import Pipeline
+from foja.domains.conversations.service import Conversation
+from foja.engine.driver.pipeline import Pipeline
+from foja.engine.ledger.event import Event, Reset, StreamItem
+from foja.engine.ledger.live.follower import Follower
+from foja.engine.ledger.live.notifier import Notifier
+from foja.engine.ledger.reader import StreamReader
+from foja.engine.ledger.slots import Slots
 from foja.errors import CursorLost, FojaError, LedgerUnavailable, Unavailable
-from foja.ledger.event import Event, Reset, StreamItem
-from foja.ledger.live.follower import Follower
-from foja.ledger.live.notifier import Notifier
-from foja.ledger.reader import StreamReader
-from foja.ledger.slots import Slots
 from tests.cases import all_cases
 from tests.faults.load import follow_in_process
 from tests.faults.steps import SteppedDatabase, Steps
@@ -656,7 +656,7 @@ async def test_a_fault_of_notifications_is_logged_once_and_its_end_once(
     app: App, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """On a full disk connections open and notifications fail: each connection was logged as the end."""
-    monkeypatch.setattr("foja.ledger.live.notifier.SETTLE_SECONDS", 0.1)
+    monkeypatch.setattr("foja.engine.ledger.live.notifier.SETTLE_SECONDS", 0.1)
     notifier = Notifier(app.settings.database_url, "foja_api")
     ask, refusals = Pipeline.ask, iter(range(4))
 

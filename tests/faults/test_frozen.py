@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 import foja
-from foja.observe.readiness import CACHE_SECONDS
+from foja.engine.observe.readiness import CACHE_SECONDS
 from tests.faults.replicated import Server, running_server
 from tests.flow.client import served
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 import foja
-from foja.tasks import end
+from foja.engine.tasks import end
 from tests.faults.replicated import running_server
 from tests.faults.test_frozen import SOON, until_ready
 from tests.flow.client import served

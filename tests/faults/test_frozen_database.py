@@ -22,7 +22,7 @@ import httpx
 import pytest
 
 import foja
-from foja.embedded import postgres
+from foja.engine.embedded import postgres
 from tests.flow.client import served
 
 SOON = 8.0  # seconds, on a machine that is busy; the limit is three

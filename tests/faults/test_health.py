@@ -26,16 +26,16 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Sink
 
 from foja.app import App
-from foja.cli.doctor.database import check_database
-from foja.cli.doctor.finding import Status
-from foja.cli.doctor.servers import check_servers
+from foja.domains.images.decoder.pool import Decoders
+from foja.domains.images.decoder.process import Bounds
+from foja.engine.observe import readiness
+from foja.engine.observe.logs import read_logs
+from foja.engine.observe.snapshot import snapshot
 from foja.errors import Unavailable
-from foja.images.decoder.pool import Decoders
-from foja.images.decoder.process import Bounds
-from foja.observe import readiness
-from foja.observe.logs import read_logs
-from foja.observe.snapshot import snapshot
-from foja.web.pages.texts.overview import TEXTS
+from foja.interfaces.cli.doctor.database import check_database
+from foja.interfaces.cli.doctor.finding import Status
+from foja.interfaces.cli.doctor.servers import check_servers
+from foja.interfaces.web.pages.texts.overview import TEXTS
 from tests.counterparties.ports import free_port
 from tests.counterparties.receiver import Receiver, running_receiver
 from tests.counterparties.s3 import BUCKET, running_s3

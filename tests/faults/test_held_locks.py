@@ -12,10 +12,10 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
+from foja.engine.jobs.worker import Worker
+from foja.engine.metrics import HELD_STREAMS
 from foja.errors import Busy
-from foja.jobs.worker import Worker
-from foja.metrics import HELD_STREAMS
 from tests.job_domain import RUN, ask, do_well, install, kinds, queue, wanted
 from tests.races.writers import SAY, TOOL, result, words
 from tests.redis_server import RedisServer

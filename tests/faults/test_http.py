@@ -20,10 +20,10 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.conversations.service import Conversation
-from foja.ledger.slots import Slots
-from foja.web import connection
-from foja.web.conversations import feed as feeds
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.slots import Slots
+from foja.interfaces.web import connection
+from foja.interfaces.web.conversations import feed as feeds
 from tests.faults.proxy import wired
 from tests.flow.client import SAY, Tab, reading, served, until
 from tests.races.writers import TOOL, result, words

@@ -17,10 +17,10 @@ import httpx
 import pytest
 
 from foja.app import App
-from foja.web import connection
-from foja.web.bodies import MAX_REQUEST_BYTES
-from foja.web.endpoints.timestamps import TimestampEndpoint
-from foja.web.server import address, bind, running
+from foja.interfaces.web import connection
+from foja.interfaces.web.bodies import MAX_REQUEST_BYTES
+from foja.interfaces.web.endpoints.timestamps import TimestampEndpoint
+from foja.interfaces.web.server import address, bind, running
 from tests.cases import all_cases
 from tests.faults.test_http import address_of
 from tests.flow.client import SAY, served, until

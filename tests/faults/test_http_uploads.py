@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from foja.app import App
-from foja.documents.service import Documents
+from foja.domains.documents.service import Documents
 from foja.errors import Unavailable
-from foja.web.transfer.source import BodySource
+from foja.interfaces.web.transfer.source import BodySource
 from tests.cases import all_cases
 from tests.faults.test_http import address_of
 from tests.faults.test_http_limits import answer, connected
@@ -170,7 +170,7 @@ async def test_a_terminated_server_keeps_what_arrived(home: Path, database_url: 
 
 
 async def _server(environment: dict[str, str]) -> asyncio.subprocess.Process:
-    code = "import sys; from foja.cli import main; sys.exit(main())"
+    code = "import sys; from foja.interfaces.cli import main; sys.exit(main())"
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", code, "web", "--port", "0"), env=environment, stdout=asyncio.subprocess.PIPE
     )

@@ -14,17 +14,17 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from foja.driver.database import Database
-from foja.embedded.postgres import start, stop
+from foja.engine.driver.database import Database
+from foja.engine.embedded.postgres import start, stop
+from foja.engine.jobs.exclusive import RunLock
+from foja.engine.jobs.heartbeat import Heartbeat
+from foja.engine.jobs.outcome import Done, Job, Outcome
+from foja.engine.jobs.queue import Queue
+from foja.engine.jobs.sweeper import sweep_jobs
+from foja.engine.jobs.worker import Worker
+from foja.engine.ledger.event import new_id
+from foja.engine.sql.migrate import migrate
 from foja.errors import LedgerUnavailable
-from foja.jobs.exclusive import RunLock
-from foja.jobs.heartbeat import Heartbeat
-from foja.jobs.outcome import Done, Job, Outcome
-from foja.jobs.queue import Queue
-from foja.jobs.sweeper import sweep_jobs
-from foja.jobs.worker import Worker
-from foja.ledger.event import new_id
-from foja.sql.migrate import migrate
 from tests.faults.job_scene import Order, run
 from tests.faults.mortal import KILLED, STEPS, Moment, Step
 from tests.faults.proxy import Moment as Cut

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import foja
-from foja.embedded.postgres import PostgresServer, start, stop
+from foja.engine.embedded.postgres import PostgresServer, start, stop
+from foja.engine.sql.migrate import migrate
 from foja.errors import LedgerUnavailable
-from foja.sql.migrate import migrate
 from tests.conftest import FAST
 from tests.faults.lane_scene import scene
 from tests.races.writers import SAY, words

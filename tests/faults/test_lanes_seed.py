@@ -11,9 +11,9 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.event import Event
 from foja.errors import LedgerUnavailable, Refused
-from foja.ledger.event import Event
 from tests.faults.proxy import wired
 from tests.races.auditor import audit_idle
 from tests.races.writers import SAY, TOOL, result, words

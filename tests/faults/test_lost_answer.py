@@ -17,10 +17,10 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.conversations.service import Conversation
-from foja.embedded.postgres import start
+from foja.domains.conversations.service import Conversation
+from foja.engine.embedded.postgres import start
+from foja.engine.ledger.event import Event
 from foja.errors import IdempotencyConflict, LedgerUnavailable, SlotVoided, WrongExpectedSeq
-from foja.ledger.event import Event
 from tests.cases import all_cases
 from tests.faults.proxy import Moment, Wire, wired
 from tests.postgres_server import folder_in_memory

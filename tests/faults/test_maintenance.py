@@ -12,12 +12,12 @@ import psycopg
 import pytest
 
 from foja.app import App
+from foja.engine.jobs.assembly import Chore
+from foja.engine.maintenance import loop
+from foja.engine.maintenance.lease import LEASE_SECONDS, MaintenanceLease
+from foja.engine.maintenance.loop import Maintenance
+from foja.engine.tasks import end
 from foja.errors import FojaError, LedgerUnavailable, Unavailable
-from foja.jobs.assembly import Chore
-from foja.maintenance import loop
-from foja.maintenance.lease import LEASE_SECONDS, MaintenanceLease
-from foja.maintenance.loop import Maintenance
-from foja.tasks import end
 from tests.cases import all_cases
 from tests.database.rows import Admin
 from tests.faults.test_worker import working

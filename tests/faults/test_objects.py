@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.blobs.objects import Objects
-from foja.blobs.store import Store
+from foja.engine.blobs.objects import Objects
+from foja.engine.blobs.store import Store
 from foja.errors import Unavailable
 from tests.faults.steps import Moment, SteppedDatabase, SteppedPlace, Steps
 

@@ -13,10 +13,10 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.lanes.counter import Counter, RedisUnavailable
+from foja.engine.ledger.live.redis_pubsub import RedisPubSub
 from foja.errors import LedgerUnavailable
-from foja.ledger.lanes.counter import Counter, RedisUnavailable
-from foja.ledger.live.redis_pubsub import RedisPubSub
 from tests.cases import all_cases
 from tests.races.auditor import audit
 from tests.races.writers import SAY, words

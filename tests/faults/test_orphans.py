@@ -9,14 +9,14 @@ from typing import Any, get_args
 import pytest
 
 from foja.app import App
-from foja.blobs.entries import Listed
-from foja.blobs.store import Store, object_key
+from foja.domains.system.hygiene.purge import Purger
+from foja.domains.system.hygiene.run import Run
+from foja.domains.system.hygiene.scan import Scanner
+from foja.engine.blobs.entries import Listed
+from foja.engine.blobs.store import Store, object_key
 from foja.errors import LedgerUnavailable
-from foja.system.hygiene.purge import Purger
-from foja.system.hygiene.run import Run
-from foja.system.hygiene.scan import Scanner
-from foja.system.model.hygiene import DAY, HygieneTerms
-from foja.system.model.view import RunResult
+from foja.pure.models.system.hygiene import DAY, HygieneTerms
+from foja.pure.models.system.view import RunResult
 from tests.database.rows import Admin
 from tests.faults.steps import Moment, SteppedDatabase, SteppedPlace, Steps
 

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 
 from foja.app import App
-from foja.driver.connection import Connection
-from foja.driver.database import connect
-from foja.driver.pipeline import Pipeline
-from foja.driver.pipeline_pool import PipelinePool, PoolClosed
-from foja.driver.pool import Pool
+from foja.engine.driver.connection import Connection
+from foja.engine.driver.database import connect
+from foja.engine.driver.pipeline import Pipeline
+from foja.engine.driver.pipeline_pool import PipelinePool, PoolClosed
+from foja.engine.driver.pool import Pool
 from foja.errors import LedgerUnavailable, Refused
 from tests.database.rows import Admin
 from tests.races.writers import SAY, words

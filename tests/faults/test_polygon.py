@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from foja.anchors.network import Batch, Confirmed, Refused
-from foja.anchors.polygon import Polygon
+from foja.engine.anchors.network import Batch, Confirmed, Refused
+from foja.engine.anchors.polygon import Polygon
 from foja.errors import Tampered, Unavailable
-from foja.proofs.evm import eip1559
-from foja.proofs.evm.signer import PrivateKey
-from foja.proofs.finding import Reason, Status
+from foja.pure.proofs.evm import eip1559
+from foja.pure.proofs.evm.signer import PrivateKey
+from foja.pure.proofs.finding import Reason, Status
 from tests.counterparties.anvil import node
 from tests.flow.polygon_scene import ACCOUNT, DEPTH, FINAL, GWEI, KEY, Scene, hashes, scene, stored
 from tests.flow.rpc_proxy import Failed, Lost, Proxy, proxy
@@ -465,7 +465,7 @@ async def test_nodes_that_are_slow(polygon: Scene, liar: Proxy, monkeypatch: pyt
 
     liar.rules["eth_getTransactionCount"] = slow
     batch, _ = await polygon.draft()
-    monkeypatch.setattr("foja.anchors.polygon.network.MOST_SECONDS", 0.3)
+    monkeypatch.setattr("foja.engine.anchors.polygon.network.MOST_SECONDS", 0.3)
     with pytest.raises(Unavailable, match=r"took more than 0\.3 s"):
         await polygon.using(rpc_urls=(liar.url,)).network.look(batch)
 

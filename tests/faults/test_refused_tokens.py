@@ -13,13 +13,13 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from foja.app import App
-from foja.documents.document import Document
-from foja.documents.model.states import EvidenceStatus, Pipeline, State
-from foja.embedded.tsa import LocalAuthority
+from foja.domains.documents.document import Document
+from foja.engine.embedded.tsa import LocalAuthority
+from foja.engine.observe.audit import audit
 from foja.errors import OutOfTurn
-from foja.observe.audit import audit
-from foja.proofs.tsa import Terms, judge, request
-from foja.web.pages.documents.explanation import translate
+from foja.interfaces.web.pages.documents.explanation import translate
+from foja.pure.models.documents.states import EvidenceStatus, Pipeline, State
+from foja.pure.proofs.tsa import Terms, judge, request
 
 Admin = psycopg.Connection[Any]
 INVALID = {"token_b64": "AAAA", "gen_time": "2026-01-01T00:00:00Z"}

@@ -17,17 +17,17 @@ from psycopg import AsyncConnection, sql
 
 import foja
 from foja.app import App
-from foja.blobs.disk import Disk
-from foja.blobs.store import Store
-from foja.core import tiles
-from foja.core.merkle import check_consistency
-from foja.core.note import Checkpoint, open_note, parse_checkpoint
-from foja.driver.database import Database
-from foja.embedded.postgres import PostgresServer
+from foja.engine.blobs.disk import Disk
+from foja.engine.blobs.store import Store
+from foja.engine.driver.database import Database
+from foja.engine.embedded.postgres import PostgresServer
+from foja.engine.ledger.event import Event, Reset, StreamItem
+from foja.engine.ledger.live.notifier import Notifier
+from foja.engine.ledger.sequencer import Sequencer
 from foja.errors import FojaError, LogHalted, Unavailable
-from foja.ledger.event import Event, Reset, StreamItem
-from foja.ledger.live.notifier import Notifier
-from foja.ledger.sequencer import Sequencer
+from foja.pure.core import tiles
+from foja.pure.core.merkle import check_consistency
+from foja.pure.core.note import Checkpoint, open_note, parse_checkpoint
 from tests.faults.load import sequence
 from tests.faults.steps import Moment, SteppedDatabase, SteppedPlace, Steps
 from tests.races.auditor import Books, audit, audit_idle

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import pytest
 
 from foja.app import App
+from foja.engine.ledger.event import Draft
+from foja.engine.ledger.lanes.held import AppendResult
+from foja.engine.ledger.writer import Writer
 from foja.errors import LedgerUnavailable
-from foja.ledger.event import Draft
-from foja.ledger.lanes.held import AppendResult
-from foja.ledger.writer import Writer
 
 CALLERS = 50
 

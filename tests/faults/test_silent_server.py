@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from foja.app import App
-from foja.backup import tables
-from foja.cli.doctor.database import check_database
-from foja.cli.server.temporary_database import temporary_database
-from foja.driver.foreign import open_foreign
+from foja.domains.backup import tables
+from foja.engine.driver.foreign import open_foreign
+from foja.engine.jobs.heartbeat import Heartbeat
+from foja.engine.settings import Settings
+from foja.engine.sql import migrate, network
 from foja.errors import FojaError
-from foja.jobs.heartbeat import Heartbeat
-from foja.settings import Settings
-from foja.sql import migrate, network
+from foja.interfaces.cli.doctor.database import check_database
+from foja.interfaces.cli.server.temporary_database import temporary_database
 
 SOON = 30.0  # seconds, on a machine that is busy; the limit is one
 

@@ -15,8 +15,8 @@ from psycopg import AsyncConnection
 
 import foja
 from foja.app import App
-from foja.conversations.service import Conversation
-from foja.domains import prepare
+from foja.domains.conversations.service import Conversation
+from foja.domains.registration import prepare
 from foja.errors import LedgerUnavailable
 from tests.faults.replicated import SECONDS, Pair, running_pair, until
 from tests.races.writers import SAY, words

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Awaitable
 import psycopg
 import pytest
 
-from foja import sql
 from foja.app import App
-from foja.driver.database import Database
-from foja.driver.pipeline import Pipeline
-from foja.driver.tenant_statement import MAX_PREPARED, positional
+from foja.engine import sql
+from foja.engine.driver.database import Database
+from foja.engine.driver.pipeline import Pipeline
+from foja.engine.driver.tenant_statement import MAX_PREPARED, positional
+from foja.engine.ledger.receipts import draft_record, read_receipt
 from foja.errors import BadPayload, FojaError, LedgerUnavailable
-from foja.ledger.receipts import draft_record, read_receipt
 from tests.database.rows import Admin
 
 TENANT = "select current_setting('foja.tenant', true)"

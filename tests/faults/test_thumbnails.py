@@ -18,9 +18,9 @@ import psycopg
 import pytest
 
 from foja.app import App
+from foja.domains.images.decoder.pool import Decoders, Rendering
 from foja.errors import DecoderFailed, ImageRefused
-from foja.images.decoder.pool import Decoders, Rendering
-from foja.images.model.variants import VariantSpec, specs_of
+from foja.pure.models.images.variants import VariantSpec, specs_of
 from tests import pictures
 from tests.png import png
 

@@ -17,11 +17,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.warnings import InsecureKeyLengthWarning
 
-from foja.access import issuer as issuer_module
-from foja.access.issuer import Issuer
 from foja.app import App
+from foja.domains.access import issuer as issuer_module
+from foja.domains.access.issuer import Issuer
+from foja.engine.settings import load
 from foja.errors import NotAuthenticated, SetupFailed, Unavailable
-from foja.settings import load
 from tests.counterparties.http_server import listening
 from tests.flow.client import SAY, served
 

@@ -12,7 +12,7 @@ import psycopg
 
 import foja
 from foja.app import App
-from foja.conversations import ConversationView
+from foja.domains.conversations import ConversationView
 from tests.faults.killed_process import run_and_kill
 
 CALLS: list[dict[str, Any]] = [

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foja.app import App
-from foja.conversations.model.view import ConversationView
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.event import Event, StreamItem, Transient
+from foja.engine.ledger.live.pubsub import MAX_NOTIFY_BYTES, Joiner, split
 from foja.errors import TooLarge
-from foja.ledger.event import Event, StreamItem, Transient
-from foja.ledger.live.pubsub import MAX_NOTIFY_BYTES, Joiner, split
+from foja.pure.models.conversations.view import ConversationView
 from tests.flow.client import until
 from tests.redis_server import RedisServer
 

@@ -16,15 +16,15 @@ from typing import Any, NoReturn, get_args
 import pytest
 
 import foja
-from foja import sql
 from foja.app import App
+from foja.domains.webhooks.assembly import check_address, terms_of
+from foja.domains.webhooks.delivery import Deliverer, DeliveryTerms
+from foja.engine import sql
+from foja.engine.jobs.outcome import Job
+from foja.engine.remote.webhook import Answer, NoAnswer, WebhookSender
+from foja.engine.tasks import end
 from foja.errors import LedgerUnavailable
-from foja.jobs.outcome import Job
-from foja.remote.webhook import Answer, NoAnswer, WebhookSender
-from foja.system.model.events import DELIVER, WEBHOOKS
-from foja.tasks import end
-from foja.webhooks.assembly import check_address, terms_of
-from foja.webhooks.delivery import Deliverer, DeliveryTerms
+from foja.pure.models.system.events import DELIVER, WEBHOOKS
 from tests.counterparties.receiver import Receiver, running_receiver, server_certificate
 from tests.database.rows import Admin
 from tests.faults.steps import Moment, SteppedDatabase, Steps

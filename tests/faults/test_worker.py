@@ -12,11 +12,11 @@ from uuid import UUID
 import pytest
 
 from foja.app import App
-from foja.documents.workers import executor
+from foja.domains.documents.workers import executor
+from foja.engine.health.service import Probe
+from foja.engine.maintenance.loop import Maintenance
+from foja.engine.tasks import to_the_end
 from foja.errors import FojaError, Unavailable
-from foja.health.service import Probe
-from foja.maintenance.loop import Maintenance
-from foja.tasks import to_the_end
 from tests.database.rows import Admin
 
 

@@ -14,7 +14,7 @@ import psycopg
 
 import foja
 from foja.app import App
-from foja.documents.model.states import State
+from foja.pure.models.documents.states import State
 from tests.counterparties.anvil import Node, node
 from tests.counterparties.bitcoin_node import BitcoinNode, bitcoin_node
 from tests.counterparties.ots_calendar import Calendar, ots_calendar

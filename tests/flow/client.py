@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from foja.app import App
-from foja.web.server import address, bind, serving
+from foja.interfaces.web.server import address, bind, serving
 
 SAY = "user_message_sent"
 NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # reading them takes longer than most requests

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MODULE = ROOT / "src" / "foja" / "web" / "static" / "foja.js"
+MODULE = ROOT / "src" / "foja" / "interfaces" / "web" / "static" / "foja.js"
 NODE = shutil.which("node")
 
 needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed")

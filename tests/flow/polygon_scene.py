@@ -11,12 +11,12 @@ from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
-from foja.anchors.network import Batch, Confirmed, Place, Progress, Waiting
-from foja.anchors.polygon import Polygon, PolygonTerms
-from foja.judge.trust_parser import read
-from foja.proofs.evm import check
-from foja.proofs.evm.signer import PrivateKey
-from foja.proofs.finding import Finding
+from foja.engine.anchors.network import Batch, Confirmed, Place, Progress, Waiting
+from foja.engine.anchors.polygon import Polygon, PolygonTerms
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.evm import check
+from foja.pure.proofs.evm.signer import PrivateKey
+from foja.pure.proofs.finding import Finding
 from tests.counterparties.anvil import Node, node
 from tests.rules.blocks import batch as batch_of
 

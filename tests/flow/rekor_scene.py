@@ -18,13 +18,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 import foja
-from foja.anchors.network import Batch, Confirmed, Network, Place
-from foja.anchors.rekor import Rekor, RekorTerms
-from foja.core.note import Verifier
-from foja.embedded.signing_keys import SigningKeys
-from foja.judge.report import Report
-from foja.proofs.rekor.batched import split_batched
-from foja.proofs.tsa import Terms, trusted
+from foja.engine.anchors.network import Batch, Confirmed, Network, Place
+from foja.engine.anchors.rekor import Rekor, RekorTerms
+from foja.engine.embedded.signing_keys import SigningKeys
+from foja.pure.core.note import Verifier
+from foja.pure.judge.report import Report
+from foja.pure.proofs.rekor.batched import split_batched
+from foja.pure.proofs.tsa import Terms, trusted
 from tests.counterparties.npm import installed
 from tests.counterparties.rekor import RekorLog, audit_path, tree_root
 from tests.other_tools import SIGSTORE, agreed

@@ -11,10 +11,10 @@ import httpx
 import psycopg
 import pytest
 
-from foja.access.model.key import key_with_id
-from foja.access.model.key import make_key as format_key
 from foja.app import App
 from foja.errors import BadPayload, NotAllowed, UnknownEntity
+from foja.pure.models.access.key import key_with_id
+from foja.pure.models.access.key import make_key as format_key
 from tests.cases import all_cases
 from tests.flow.access_scene import ME, bearer, form_token, log_in, make_key, origin
 from tests.flow.client import SAY, served

@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 import foja
 from foja.app import App
-from foja.documents.model.states import State
-from foja.judge.report import Verdict
+from foja.pure.judge.report import Verdict
+from foja.pure.models.documents.states import State
 from tests.counterparties.npm import installed
 from tests.flow.anchored_world import Admin, World, running_world, work
 from tests.flow.bitcoin.story import OTS

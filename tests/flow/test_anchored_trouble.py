@@ -11,9 +11,9 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.documents.model.states import State
+from foja.engine.observe.audit import audit
 from foja.errors import Refused
-from foja.observe.audit import audit
+from foja.pure.models.documents.states import State
 from tests.flow.anchored_world import Admin, World, look, running_world, work
 from tests.flow.polygon_scene import ACCOUNT
 

@@ -11,7 +11,7 @@ from tests.flow.command import Run, check_refused
 @pytest.fixture
 def polygon(monkeypatch: pytest.MonkeyPatch) -> FakeNetwork:
     network = FakeNetwork("polygon", Chain())
-    monkeypatch.setattr("foja.documents.assembly.open_networks", lambda *_: {"polygon": network})
+    monkeypatch.setattr("foja.domains.documents.assembly.open_networks", lambda *_: {"polygon": network})
     return network
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
-from foja.access.model.principal import Principal, Scope
 from foja.app import App
 from foja.errors import NotAllowed
-from foja.mcp.agent import Agent, acting
-from foja.mcp.conversations import append_event
+from foja.interfaces.mcp.agent import Agent, acting
+from foja.interfaces.mcp.conversations import append_event
+from foja.pure.models.access.principal import Principal, Scope
 from tests.flow.access_scene import bearer, make_key
 from tests.flow.client import served
 

@@ -12,8 +12,8 @@ from uuid import UUID
 
 import pytest
 
-from foja.cli.parser import build_parser
-from foja.cli.parser.values import any_text
+from foja.interfaces.cli.parser import build_parser
+from foja.interfaces.cli.parser.values import any_text
 from tests.cases import all_cases
 from tests.flow.command import FOJA, Process, Run, check_refused, well
 from tests.flow.small_disk import small_disk

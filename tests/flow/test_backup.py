@@ -14,8 +14,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from foja.backup.archive import ArchiveReader, ArchiveWriter
-from foja.embedded.postgres import stop
+from foja.domains.backup.archive import ArchiveReader, ArchiveWriter
+from foja.engine.embedded.postgres import stop
 from tests.conftest import FAST
 from tests.database.test_schema import dump
 from tests.flow.command import FOJA, Run, check_refused, well

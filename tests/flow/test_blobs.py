@@ -17,18 +17,18 @@ from pathlib import Path
 
 import pytest
 
-from foja import private
-from foja.blobs import disk as disk_module
-from foja.blobs import filesystem
-from foja.blobs.bucket import SMALL_BYTES
-from foja.blobs.store import Store, object_key, open_store
-from foja.blobs.transfer import CHUNK_BYTES
+from foja.engine import private
+from foja.engine.blobs import disk as disk_module
+from foja.engine.blobs import filesystem
+from foja.engine.blobs.bucket import SMALL_BYTES
+from foja.engine.blobs.store import Store, object_key, open_store
+from foja.engine.blobs.transfer import CHUNK_BYTES
 from foja.errors import ObjectChanged, ObjectMissing, Refused, SetupFailed, Tampered, Unavailable
 
 ABSENT = hashlib.sha256(b"absent").hexdigest()
 RACER = """
 import asyncio, sys
-from foja.blobs.store import open_store
+from foja.engine.blobs.store import open_store
 from foja.errors import ObjectChanged
 
 async def race(url, expected, mark):
@@ -317,7 +317,7 @@ def test_an_invalid_store_url_is_refused(url: str) -> None:
 
 PUTTER = """
 import asyncio, hashlib, os, sys
-from foja.blobs.store import open_store
+from foja.engine.blobs.store import open_store
 
 async def put_for_ever(url):
     store = open_store(url)

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from foja.app import App
-from foja.cli.chat.transcript import Deadlines, groups
-from foja.conversations.model.pairs import group
-from foja.conversations.model.view import ConversationView
-from foja.conversations.service import Conversation
-from foja.web.pages import conversations as pages
+from foja.domains.conversations.service import Conversation
+from foja.interfaces.cli.chat.transcript import Deadlines, groups
+from foja.interfaces.web.pages import conversations as pages
+from foja.pure.models.conversations.pairs import group
+from foja.pure.models.conversations.view import ConversationView
 from tests.flow.chromium import PROGRAM, Page, chromium
 from tests.flow.client import served
 from tests.flow.cut_relay import cut_relay

@@ -16,13 +16,13 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.core.bundle import names
-from foja.documents import container
-from foja.documents.model.states import State
-from foja.documents.workers import artifacts, executor, timestamps
-from foja.judge.render import as_text
-from foja.judge.report import Verdict
-from foja.proofs.ers import read_record, root_of
+from foja.domains.documents import container
+from foja.domains.documents.workers import artifacts, executor, timestamps
+from foja.pure.core.bundle import names
+from foja.pure.judge.render import as_text
+from foja.pure.judge.report import Verdict
+from foja.pure.models.documents.states import State
+from foja.pure.proofs.ers import read_record, root_of
 from tests.flow.command import Run
 from tests.tsa_server import TsaServer, running_tsa
 

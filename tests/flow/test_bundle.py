@@ -19,12 +19,12 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.core.bundle import names
-from foja.core.bundle.reader import open_container
-from foja.documents.workers.artifacts import RENEW, RenewalWorker
+from foja.domains.documents.workers.artifacts import RENEW, RenewalWorker
+from foja.engine.jobs.outcome import Done, Job
 from foja.errors import UnknownEntity
-from foja.jobs.outcome import Done, Job
-from foja.judge.report import Verdict
+from foja.pure.core.bundle import names
+from foja.pure.core.bundle.reader import open_container
+from foja.pure.judge.report import Verdict
 from tests.flow.command import Run
 
 TEXT = b"I owe you a cake.\n"

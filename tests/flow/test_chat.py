@@ -18,8 +18,8 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.conversations.service import Conversation
-from foja.quotation import QUOTATION
+from foja.domains.conversations.service import Conversation
+from foja.pure.quotation import QUOTATION
 from tests.database.rows import disarm
 from tests.flow.command import Process, Run, check_refused
 from tests.rules.test_quotations import MARK, hostile

@@ -13,8 +13,8 @@ import pytest
 from rich.console import Console
 
 from foja.app import App
-from foja.cli.chat.live import Screen
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
+from foja.interfaces.cli.chat.live import Screen
 from tests.flow.terminal import Terminal
 from tests.flow.test_chat import ID, SHOWN, append_every_kind, result, tool, write
 

@@ -19,10 +19,10 @@ import psycopg
 import pytest
 
 import foja
-from foja.cli import load_command
-from foja.cli.parser import build_parser
-from foja.core.canonical import canonical
-from foja.embedded.postgres import running
+from foja.engine.embedded.postgres import running
+from foja.interfaces.cli import load_command
+from foja.interfaces.cli.parser import build_parser
+from foja.pure.core.canonical import canonical
 from tests.cases import all_cases
 from tests.database.rows import disarm
 from tests.flow.command import FOJA, Process, Run, check_refused
@@ -71,7 +71,9 @@ def test_every_verb_has_help_and_a_function(path: tuple[str, ...], run: Run) -> 
 
 
 def test_the_parser_imports_nothing_heavy() -> None:
-    code = "import sys; from foja.cli.parser import build_parser; build_parser(); print(*sys.modules)"
+    code = (
+        "import sys; from foja.interfaces.cli.parser import build_parser; build_parser(); print(*sys.modules)"
+    )
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
-from foja.cli.parser import build_parser
-from foja.cli.parser.records import documents
-from foja.documents.lists import STATES
-from foja.documents.model.events import REQUIRABLE, Evidence
+from foja.domains.documents.lists import STATES
+from foja.interfaces.cli.parser import build_parser
+from foja.interfaces.cli.parser.records import documents
+from foja.pure.models.documents.events import REQUIRABLE, Evidence
 from tests.cases import all_cases
 from tests.flow.command import Run, check_refused
 

@@ -18,7 +18,7 @@ from foja import errors
 from foja.app import App
 from foja.client import Client
 from foja.client.problems import _BY_NAME, rebuild
-from foja.ledger.event import Event, Reset
+from foja.engine.ledger.event import Event, Reset
 from tests.flow.client import SAY, served
 from tests.flow.cut_relay import CutRelay, Moment, cut_relay
 

@@ -18,9 +18,9 @@ import pytest
 import foja
 from foja import client as foja_client
 from foja import errors
-from foja.anchors.model.view import NAMES
 from foja.app import App
 from foja.client import Client
+from foja.pure.models.anchors.view import NAMES
 from tests.flow.client import SAY, served
 from tests.flow.cut_relay import Moment, cut_relay
 from tests.flow.javascript import MODULE, NODE, needs_node

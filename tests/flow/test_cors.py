@@ -64,7 +64,7 @@ async def test_a_page_of_a_named_origin_uses_the_api(open_app: Callable[..., App
     """Appends, a stream, an upload with the headers of tus, and a problem, by the client in JavaScript."""
     folder = tmp_path / "site"
     folder.mkdir()
-    (folder / "foja.js").write_bytes((files("foja.web") / "static" / "foja.js").read_bytes())
+    (folder / "foja.js").write_bytes((files("foja.interfaces.web") / "static" / "foja.js").read_bytes())
     (folder / "index.html").write_text('<!doctype html><script type="module" src="story.js"></script>')
     with other_origin(folder) as origin:
         async with open_app(cors_origins=origin) as app, served(app) as client, chromium(tmp_path) as browser:
@@ -84,7 +84,7 @@ async def test_the_client_names_a_refused_origin(app: App, tmp_path: Path) -> No
     """Without the setting, the error of the client names it."""
     folder = tmp_path / "site"
     folder.mkdir()
-    (folder / "foja.js").write_bytes((files("foja.web") / "static" / "foja.js").read_bytes())
+    (folder / "foja.js").write_bytes((files("foja.interfaces.web") / "static" / "foja.js").read_bytes())
     (folder / "index.html").write_text('<!doctype html><script type="module" src="story.js"></script>')
     with other_origin(folder) as origin:
         async with served(app) as client, chromium(tmp_path) as browser:
@@ -196,7 +196,9 @@ async def test_every_answer_can_be_read_and_is_not_cached_for_others(
         async def broken(**_: object) -> None:
             raise RuntimeError("as a defect would")
 
-        monkeypatch.setattr("foja.documents.lists.DocumentLists.list", lambda *_, **more: broken(**more))
+        monkeypatch.setattr(
+            "foja.domains.documents.lists.DocumentLists.list", lambda *_, **more: broken(**more)
+        )
         calls: list[tuple[int, str, str, dict[str, Any]]] = [
             (201, "POST", f"/v1/conversations/{talk}/events", {"headers": key, "json": event}),
             (201, "POST", "/v1/uploads", {"headers": key | tus}),

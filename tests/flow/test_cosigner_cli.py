@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from foja.app import App
-from foja.proofs.cosignature import MAX_REQUEST_BYTES, parse_cosigner_key
+from foja.pure.proofs.cosignature import MAX_REQUEST_BYTES, parse_cosigner_key
 from tests.flow.command import Process, Run, check_refused
 from tests.races.writers import SAY, words
 from tests.rules.logs import KEY, MemoryLog

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from foja.embedded.cosigner import LocalCosigner
-from foja.proofs.cosignature import CosignerKey, find_cosignatures
+from foja.engine.embedded.cosigner import LocalCosigner
+from foja.pure.proofs.cosignature import CosignerKey, find_cosignatures
 from tests.other_tools import X_MOD, agreed, output
 from tests.rules.logs import KEY, MemoryLog
 

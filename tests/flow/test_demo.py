@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from foja.cli import main
-from foja.cli.demo import evidence
+from foja.interfaces.cli import main
+from foja.interfaces.cli.demo import evidence
 from tests.flow.command import FOJA
 
 

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from foja.app import App
-from foja.cli.demo.seed import conversations, galleries
-from foja.cli.demo.seed.seed import fill
-from foja.observe.audit import audit
+from foja.engine.observe.audit import audit
+from foja.interfaces.cli.demo.seed import conversations, galleries
+from foja.interfaces.cli.demo.seed.seed import fill
 from tests.flow.command import Run
 
 

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
-from foja.cli.parser import build_parser
-from foja.settings import Settings
+from foja.engine.settings import Settings
+from foja.interfaces.cli.parser import build_parser
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 UNITS = sorted(DEPLOY.glob("systemd/*.service"))

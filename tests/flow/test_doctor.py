@@ -17,8 +17,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from foja.cli.doctor.finding import shown_space
-from foja.embedded.postgres import binaries
+from foja.engine.embedded.postgres import binaries
+from foja.interfaces.cli.doctor.finding import shown_space
 from tests.counterparties.ports import free_port
 from tests.flow.command import CommandResult, Run
 from tests.tsa_server import running_tsa

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from foja import errors
 from foja.app import App
-from foja.documents.model.signatures import SignatureStatus
+from foja.pure.models.documents.signatures import SignatureStatus
 from tests.database.rows import Admin
 from tests.flow.test_signatures_openssl import VALID
 from tests.rules.authorities import Certified, certify, root

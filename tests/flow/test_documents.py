@@ -17,13 +17,13 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.documents.model.events import DOCUMENT, JOB_EVIDENCE, Evidence
-from foja.documents.model.lifecycle import Lifecycle
-from foja.documents.model.rules import decide
-from foja.documents.model.states import EvidenceStatus, State
-from foja.documents.workers.executor import Rebuilt
-from foja.observe.audit import audit
-from foja.proofs.tsa import LOCAL_NOTICE
+from foja.domains.documents.workers.executor import Rebuilt
+from foja.engine.observe.audit import audit
+from foja.pure.models.documents.events import DOCUMENT, JOB_EVIDENCE, Evidence
+from foja.pure.models.documents.lifecycle import Lifecycle
+from foja.pure.models.documents.rules import decide
+from foja.pure.models.documents.states import EvidenceStatus, State
+from foja.pure.proofs.tsa import LOCAL_NOTICE
 from tests.cases import all_cases
 from tests.database.papers import Paper
 from tests.database.rows import Admin

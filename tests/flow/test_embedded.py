@@ -20,15 +20,15 @@ from typing import Any
 import psycopg
 import pytest
 
-from foja.embedded import postgres
-from foja.embedded.postgres import PostgresServer, account, binaries, running, start, stop
+from foja.engine.embedded import postgres
+from foja.engine.embedded.postgres import PostgresServer, account, binaries, running, start, stop
 from foja.errors import EmbeddedFailed
 from tests.counterparties.ports import free_port
 
 USER = """
 import sys
 from pathlib import Path
-from foja.embedded.postgres import start
+from foja.engine.embedded.postgres import start
 
 with start(Path(sys.argv[1])) as server:
     print(server.pid, flush=True)

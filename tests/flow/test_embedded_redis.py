@@ -12,10 +12,10 @@ import psycopg
 import pytest
 import redis
 
-from foja import metrics
 from foja.app import App
-from foja.embedded import redis as embedded
-from foja.embedded.redis import start
+from foja.engine import metrics
+from foja.engine.embedded import redis as embedded
+from foja.engine.embedded.redis import start
 from foja.errors import SetupFailed
 from tests.races.writers import SAY, words
 

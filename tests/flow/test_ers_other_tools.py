@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 import foja
-from foja.core.bundle import names
-from foja.core.bundle.evidence_record import encode
-from foja.embedded.tsa.issuer import new_root
-from foja.judge.render import as_text
-from foja.judge.report import Verdict
-from foja.proofs import tsa
-from foja.proofs.der import integer, sequence
-from foja.proofs.ers import judge, read_record, root_of
-from foja.proofs.tsa.oids import IDENTIFIERS
+from foja.engine.embedded.tsa.issuer import new_root
+from foja.pure.core.bundle import names
+from foja.pure.core.bundle.evidence_record import encode
+from foja.pure.judge.render import as_text
+from foja.pure.judge.report import Verdict
+from foja.pure.proofs import tsa
+from foja.pure.proofs.der import integer, sequence
+from foja.pure.proofs.ers import judge, read_record, root_of
+from foja.pure.proofs.tsa.oids import IDENTIFIERS
 from tests.flow.bouncy_castle import run_java, version
 from tests.other_tools import BOUNCY_CASTLE, agreed
 from tests.rules.batches import Stamped, seal_batch, stamp_batch

@@ -8,9 +8,9 @@ from typing import Any
 import rlp
 from eth_hash.auto import keccak
 
-from foja.proofs.evm import check
-from foja.proofs.evm.anchor import TAG, Anchor
-from foja.proofs.finding import Reason, Status
+from foja.pure.proofs.evm import check
+from foja.pure.proofs.evm.anchor import TAG, Anchor
+from foja.pure.proofs.finding import Reason, Status
 from tests.counterparties.anvil import Node, node
 from tests.rules.blocks import Trie, batch
 

@@ -103,8 +103,8 @@ def without(hidden: str, code: str, home: Path) -> str:
 
 EACH_VERB = """
 from argparse import Namespace, _SubParsersAction
-from foja.cli import load_command
-from foja.cli.parser import build_parser
+from foja.interfaces.cli import load_command
+from foja.interfaces.cli.parser import build_parser
 from foja.errors import SetupFailed
 from foja.extras import needs
 
@@ -169,7 +169,9 @@ except SetupFailed as error:
 def test_nothing_is_started_where_a_package_is_missing(words: list[str], tmp_path: Path) -> None:
     """`foja up` after `make demo` ended with a traceback for uvicorn."""
     hidden = 'EXTRAS["mcp"] - EXTRAS["server"] | EXTRAS["server"] - EXTRAS["demo"]'
-    said = without(hidden, f"from foja.cli import main\nsys.exit(main({words}))", tmp_path / "home")
+    said = without(
+        hidden, f"from foja.interfaces.cli import main\nsys.exit(main({words}))", tmp_path / "home"
+    )
     extra = "mcp" if words == ["mcp"] else "server"
     assert re.fullmatch(rf"foja: foja {words[0]} needs the extra \"{extra}\": .+'foja\[{extra}\]'\n", said)
     assert not (tmp_path / "home").exists()

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from foja.app import App
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.event import Transient
 from foja.errors import BadPayload, FojaError
-from foja.ledger.event import Transient
 from tests.cases import all_cases
 from tests.faults.proxy import wired
 from tests.flow.client import SAY, Tab, reading, served, until

@@ -16,8 +16,8 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.core.event import derived_id
 from foja.integrations.openai_agents import LedgerSession
+from foja.pure.core.event import derived_id
 from tests.database.catalogue import Visitor, acting
 from tests.flow.access_scene import bearer, make_key
 from tests.flow.client import SAY, served

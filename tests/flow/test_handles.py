@@ -13,10 +13,10 @@ import pytest
 import foja
 from foja import errors
 from foja.app import App
-from foja.documents.model.events import DOCUMENT
-from foja.judge.render import as_text
-from foja.judge.render.headline import headline
-from foja.ledger.excerpts import EventProof
+from foja.engine.ledger.excerpts import EventProof
+from foja.pure.judge.render import as_text
+from foja.pure.judge.render.headline import headline
+from foja.pure.models.documents.events import DOCUMENT
 from tests.flow.command import Run
 
 TEXT = b"I owe you nothing."

@@ -18,9 +18,9 @@ import pytest
 from foja import errors
 from foja.app import App
 from foja.errors import SetupFailed
-from foja.web.bodies import MAX_REQUEST_BYTES
-from foja.web.connection import MAX_DISCARDED_BYTES
-from foja.web.server import bind, bind_for
+from foja.interfaces.web.bodies import MAX_REQUEST_BYTES
+from foja.interfaces.web.connection import MAX_DISCARDED_BYTES
+from foja.interfaces.web.server import bind, bind_for
 from tests.cases import all_cases
 from tests.database.papers import Paper
 from tests.flow.client import SAY, served

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from foja.app import App
-from foja.ledger.event import event_of
-from foja.metrics import HTTP_REQUESTS
-from foja.web.transfer.encoder import JsonAnswer
+from foja.engine.ledger.event import event_of
+from foja.engine.metrics import HTTP_REQUESTS
+from foja.interfaces.web.transfer.encoder import JsonAnswer
 from tests.flow.client import served
 from tests.flow.test_http import message
 

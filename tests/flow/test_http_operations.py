@@ -14,7 +14,7 @@ from scitt_cose import verify_receipt
 
 import foja
 from foja.app import App
-from foja.core.tiles import decode_entries
+from foja.pure.core.tiles import decode_entries
 from tests.flow.described import Described, described
 from tests.flow.test_http import message
 from tests.job_domain import RUN, install

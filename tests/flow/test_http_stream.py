@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
 from foja.errors import CursorLost
 from tests.cases import all_cases
 from tests.database.rows import disarm

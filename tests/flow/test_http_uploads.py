@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from foja.app import App
-from foja.blobs.uploads import PartialUploads
+from foja.engine.blobs.uploads import PartialUploads
 from tests.cases import all_cases
 from tests.flow.access_scene import ME
 from tests.flow.described import Described, described

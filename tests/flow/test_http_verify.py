@@ -13,7 +13,7 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.web.verify import judge
+from foja.interfaces.web.verify import judge
 from tests.flow.access_scene import bearer, make_key, origin
 from tests.flow.client import served
 from tests.flow.described import Described, described

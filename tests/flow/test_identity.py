@@ -12,12 +12,12 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.domains import prepare
-from foja.embedded import postgres
-from foja.embedded.postgres import binaries
+from foja.domains.registration import prepare
+from foja.engine.embedded import postgres
+from foja.engine.embedded.postgres import binaries
+from foja.engine.identity import LOG_KEY
+from foja.engine.observe.audit import audit
 from foja.errors import SetupFailed, Unavailable
-from foja.identity import LOG_KEY
-from foja.observe.audit import audit
 from tests.flow.command import Run, check_refused
 
 
@@ -109,7 +109,7 @@ async def test_a_store_that_does_not_answer_does_not_stop_the_start(
     used: App, open_app: Callable[..., App], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Deadlines do not wait for the store; what could not be compared is logged."""
-    monkeypatch.setattr("foja.identity.STORE_SECONDS", 0.2)
+    monkeypatch.setattr("foja.engine.identity.STORE_SECONDS", 0.2)
     copy = used.settings.home / "store" / "installation"
     copy.unlink()
     os.mkfifo(copy)

@@ -12,12 +12,12 @@ import pytest
 import pytest_asyncio
 from PIL import Image, ImageCms
 
+from foja.domains.images.decoder import heic
+from foja.domains.images.decoder.pool import Decoders, Rendering, Variant
+from foja.domains.images.decoder.process import Bounds
 from foja.errors import ImageRefused
-from foja.images.decoder import heic
-from foja.images.decoder.pool import Decoders, Rendering, Variant
-from foja.images.decoder.process import Bounds
-from foja.images.model.limits import Limits
-from foja.images.model.variants import VariantSpec, specs_of
+from foja.pure.models.images.limits import Limits
+from foja.pure.models.images.variants import VariantSpec, specs_of
 from tests import pictures
 
 EVERY = specs_of("catalog responsive", "jpeg webp avif")

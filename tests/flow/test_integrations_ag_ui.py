@@ -9,10 +9,10 @@ from itertools import count
 from typing import Any
 from uuid import UUID
 
+from foja.engine.ledger.event import Event, Transient
 from foja.integrations.ag_ui.encoder import Encoder
 from foja.integrations.ag_ui.frames import _with_cursor, encode
 from foja.integrations.ag_ui.messages import messages_of
-from foja.ledger.event import Event, Transient
 from tests.flow.node import run_node
 
 THREAD = UUID(int=7)

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from foja.app import App
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
 from tests.cases import all_cases
 from tests.flow.client import served
 from tests.flow.node import run_node

@@ -25,12 +25,12 @@ from anthropic.types import (
 from anthropic.types.raw_message_delta_event import Delta
 
 from foja.app import App
-from foja.conversations.model.view import ConversationView
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.event import Event, Reset, Transient
 from foja.errors import SlotVoided, StreamBroken
 from foja.integrations import anthropic
 from foja.integrations.anthropic import messages, record
-from foja.ledger.event import Event, Reset, Transient
+from foja.pure.models.conversations.view import ConversationView
 
 StreamEvent = dict[str, Any]
 

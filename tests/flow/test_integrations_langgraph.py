@@ -23,9 +23,9 @@ from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 from foja.app import App
+from foja.domains.threads.service import Threads
 from foja.errors import Refused
 from foja.integrations.langgraph import LedgerSaver
-from foja.threads.service import Threads
 from tests.cases import all_cases
 
 pytestmark = pytest.mark.filterwarnings(

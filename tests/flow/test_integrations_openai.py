@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
 from foja.app import App
-from foja.core.canonical import canonical
 from foja.integrations.openai_agents import LedgerSession, conversation_id
 from foja.integrations.openai_agents.items import KINDS, event_of, item_of, opaque_event
+from foja.pure.core.canonical import canonical
 
 ITEMS: list[dict[str, Any]] = [
     {"role": "user", "content": "hi"},

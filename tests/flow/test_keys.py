@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from foja.app import App
-from foja.embedded.signing_keys import FOLDER, SigningKeys
+from foja.domains.system.service import System
+from foja.engine.embedded.signing_keys import FOLDER, SigningKeys
 from foja.errors import Unavailable
-from foja.system.service import System
 from tests.flow.command import Run
 
 

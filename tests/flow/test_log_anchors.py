@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 import foja
-from foja.judge.report import Verdict
+from foja.pure.judge.report import Verdict
 from tests.counterparties.rekor import RekorLog, running_rekor
 from tests.flow.command import Run, check_refused
 

@@ -21,15 +21,15 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 import foja
-from foja.access.model.principal import ALL, Principal, Scope
 from foja.app import App
-from foja.mcp.agent import Agent, acting
-from foja.mcp.files import Root
-from foja.mcp.server import build_server
+from foja.interfaces.mcp.agent import Agent, acting
+from foja.interfaces.mcp.files import Root
+from foja.interfaces.mcp.server import build_server
+from foja.pure.models.access.principal import ALL, Principal, Scope
 from tests.flow.client import SAY, served
 from tests.worker_task import working
 
-COMMAND = ["-c", "import sys; from foja.cli import main; sys.exit(main())", "mcp"]
+COMMAND = ["-m", "foja", "mcp"]
 WAIT = 60
 
 

@@ -66,7 +66,7 @@ def test_foja_works_with_the_lowest_versions(tmp_path: Path) -> None:
         pytest.skip("no package index can be reached")
     assert installed.returncode == 0, installed.stderr
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
-    code = "import sys; from foja.cli import main; sys.exit(main(['demo']))"
+    code = "import sys; from foja.interfaces.cli import main; sys.exit(main(['demo']))"
     subprocess.run([python, "-c", code], env=environment, check=True, timeout=900)
     tests = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
     subprocess.run(tests, env=environment, cwd=ROOT, check=True, timeout=1800)

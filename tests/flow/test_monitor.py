@@ -11,13 +11,13 @@ from uuid import UUID
 
 import foja
 from foja.app import App
-from foja.core.note import parse_checkpoint
-from foja.core.proof import parse_proof
-from foja.judge.report import Verdict
-from foja.monitor.follower import Monitor
-from foja.monitor.signer import own_signer, vouch
-from foja.monitor.source import open_source
-from foja.monitor.state import State
+from foja.engine.monitor.follower import Monitor
+from foja.engine.monitor.signer import own_signer, vouch
+from foja.engine.monitor.source import open_source
+from foja.engine.monitor.state import State
+from foja.pure.core.note import parse_checkpoint
+from foja.pure.core.proof import parse_proof
+from foja.pure.judge.report import Verdict
 from tests.flow.client import served
 from tests.flow.command import Process, Run, check_refused, well
 from tests.races.writers import SAY, words

@@ -17,13 +17,13 @@ from uuid import UUID
 import pytest
 
 from foja.app import App
-from foja.cli.monitor.service import MonitorService
-from foja.cli.parser import build_parser
-from foja.core.note import Signer
-from foja.monitor.follower import Monitor
-from foja.monitor.source import Folder, open_source
-from foja.monitor.state import State
-from foja.tasks import end
+from foja.engine.monitor.follower import Monitor
+from foja.engine.monitor.source import Folder, open_source
+from foja.engine.monitor.state import State
+from foja.engine.tasks import end
+from foja.interfaces.cli.monitor.service import MonitorService
+from foja.interfaces.cli.parser import build_parser
+from foja.pure.core.note import Signer
 from tests.counterparties.http_server import listening
 from tests.flow.client import served
 from tests.flow.command import Process, Run, check_refused
@@ -256,7 +256,7 @@ def test_a_server_that_lies_is_not_read_for_long(
     says: str,
 ) -> None:
     """A body without an end, a byte now and then, was read for ever."""
-    monkeypatch.setattr("foja.remote.online.TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr("foja.engine.remote.online.TIMEOUT_SECONDS", 1.0)
     publish(tmp_path / "log", 1, LOG, leaves(1))
     with lying(answer, tmp_path / "log") as url:
         began = time.monotonic()
@@ -268,7 +268,7 @@ def test_a_server_that_lies_is_not_read_for_long(
 def test_an_address_that_takes_a_connection_and_says_nothing_ends_the_poll(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foja.remote.online.TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr("foja.engine.remote.online.TIMEOUT_SECONDS", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         url = f"http://127.0.0.1:{mute.getsockname()[1]}"
         check_refused(run("monitor", url, "--trust", VKEY, "--home", tmp_path), 2, "cannot read")
@@ -278,7 +278,7 @@ async def test_a_log_that_cannot_be_read_is_told_and_its_return_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: Hook
 ) -> None:
     """An operator who stops to show the log was noticed in the log file of the monitor alone."""
-    monkeypatch.setattr("foja.cli.monitor.service.UNREADABLE_SECONDS", 0.2)
+    monkeypatch.setattr("foja.interfaces.cli.monitor.service.UNREADABLE_SECONDS", 0.2)
     (tmp_path / "log").mkdir()
     monitor = Monitor(Folder(tmp_path / "log"), [KEY.verifier()], (), State(LOG))
     arguments = build_parser().parse_args(

@@ -10,10 +10,10 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.documents.workers import artifacts, executor, timestamps
+from foja.domains.documents.workers import artifacts, executor, timestamps
+from foja.engine.ledger.sequencer import Sequencer
 from foja.errors import Unavailable
-from foja.judge.render import as_html, as_text
-from foja.ledger.sequencer import Sequencer
+from foja.pure.judge.render import as_html, as_text
 from tests.database.rows import Admin
 from tests.flow.command import Run
 from tests.worker_task import working
@@ -100,7 +100,7 @@ def test_waiting_ends(
     paper.write_text("I owe you a cake.\n")
     monkeypatch.setenv("FOJA_MAX_LAG_SECONDS", "2")
     monkeypatch.setenv("FOJA_TSA_TIMEOUT_SECONDS", "1")
-    monkeypatch.setattr("foja.cli.documents.protect.SOON", 1.0)
+    monkeypatch.setattr("foja.interfaces.cli.documents.protect.SOON", 1.0)
 
     async def fail(_: Sequencer) -> int:
         raise Unavailable(FULL)

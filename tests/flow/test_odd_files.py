@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 import pytest
 
 from foja.app import App
-from foja.blobs import transfer
-from foja.cli.output import escape
+from foja.engine.blobs import transfer
 from foja.errors import Refused
+from foja.interfaces.cli.output import escape
 from tests.flow.command import Run
 
 ODD = "in\x1b[31mvoice\n2 added, 0 known\u202e\x9b"
@@ -30,7 +30,7 @@ async def test_a_file_that_changes_while_it_is_read_is_refused(
     path.write_bytes(b"first, and then more")
     os.utime(path, (1_000_000_000, 1_000_000_000))
     new = {"grows": b"first, and then much more", "same size": b"FIRST, and then more", "shrinks": b"x"}
-    changed(monkeypatch, "foja.blobs.disk.copy", lambda: path.write_bytes(new[change]))
+    changed(monkeypatch, "foja.engine.blobs.disk.copy", lambda: path.write_bytes(new[change]))
     with pytest.raises(Refused, match="changed while it was read"):
         await app.documents.add(path)
     assert await app.documents.known([app.documents.identity(sha256(new[change]).hexdigest(), None)]) == []
@@ -53,7 +53,11 @@ def test_the_command_reports_it(run: Run, tmp_path: Path, monkeypatch: pytest.Mo
     path.write_text("first")
     other.write_text("other")
     times = iter(range(100))
-    changed(monkeypatch, "foja.cli.documents.files.copy", lambda: path.write_text(f"changed {next(times)}"))
+    changed(
+        monkeypatch,
+        "foja.interfaces.cli.documents.files.copy",
+        lambda: path.write_text(f"changed {next(times)}"),
+    )
     told = run("protect", path, "--hash-only")
     assert (told.code, "changed while it was read" in told.err) == (1, True)
     assert "0 added, 0 known, 0 could not be read, 1 refused" in told.out

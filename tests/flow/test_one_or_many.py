@@ -8,8 +8,8 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.documents.model.events import Evidence
 from foja.errors import BadPayload, Refused, SetupFailed
+from foja.pure.models.documents.events import Evidence
 
 
 async def test_one_evidence_is_enough(app: App) -> None:

@@ -11,9 +11,9 @@ import psycopg
 import pytest
 
 from foja.app import App
+from foja.engine.remote.notice import post_notice
+from foja.engine.remote.webhook import NoAnswer, WebhookSender
 from foja.errors import Unavailable
-from foja.remote.notice import post_notice
-from foja.remote.webhook import NoAnswer, WebhookSender
 from tests.flow.access_scene import bearer, form_token, log_in, make_key, origin
 from tests.flow.client import SAY, served
 from tests.job_domain import RUN, install

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.web.server import address, bind, serving
+from foja.interfaces.web.server import address, bind, serving
 from tests.counterparties.oidc import AUDIENCE, CLIENT, OidcProvider, consent, running_provider
 from tests.counterparties.ports import free_port
 from tests.flow.access_scene import bearer, origin

@@ -8,10 +8,10 @@ from uuid import uuid4
 
 import httpx
 
-from foja.access.model.principal import Scope
 from foja.app import App
-from foja.operations import OPERATIONS
-from foja.operations.operation import Operation, signature_of, template_of
+from foja.interfaces.operations import OPERATIONS
+from foja.interfaces.operations.operation import Operation, signature_of, template_of
+from foja.pure.models.access.principal import Scope
 from tests.flow.access_scene import bearer, make_key
 from tests.flow.client import served
 

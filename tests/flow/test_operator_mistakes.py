@@ -19,7 +19,7 @@ import psycopg
 import pytest
 
 import foja
-from foja.embedded.postgres import PostgresServer, start, stop
+from foja.engine.embedded.postgres import PostgresServer, start, stop
 from tests.counterparties.ports import free_port
 from tests.flow.command import Process, Run, check_refused
 from tests.flow.small_disk import small_disk

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 
-from foja.conversations import order
+from foja.domains.conversations import order
 from tests.flow.javascript import MODULE, needs_node, run_script
 from tests.vectors.order_cases import VECTORS, drawn
 

@@ -18,8 +18,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from foja.app import App
+from foja.engine.tracing import span, traced, tracing
 from foja.integrations.otel import OtelTracer
-from foja.tracing import span, traced, tracing
 from tests.counterparties.http_server import listening
 from tests.flow.client import served
 from tests.flow.command import Process
@@ -78,7 +78,7 @@ def test_without_a_tracer_nothing_happens_and_nothing_is_imported() -> None:
         work.fail("no")
     # The client of Redis imports the SDK by itself, where that is installed.
     code = (
-        "import sys, foja.cli.services, foja.web.server; "
+        "import sys, foja.interfaces.cli.services, foja.interfaces.web.server; "
         "sys.exit(bool({'foja.integrations.otel', 'opentelemetry.exporter'} & sys.modules.keys()))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from foja.cli.output_files import new_file, write_file
-from foja.cli.parser import build_parser
 from foja.errors import SetupFailed
+from foja.interfaces.cli.output_files import new_file, write_file
+from foja.interfaces.cli.parser import build_parser
 from tests.flow.command import CommandResult, Run, check_refused
 
 MINE = "the only copy"

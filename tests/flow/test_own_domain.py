@@ -22,11 +22,11 @@ from psycopg.types.json import Jsonb
 
 import foja
 from foja.app import App
-from foja.core.note import Verifier
-from foja.domains import prepare
-from foja.judge.report import Verdict
-from foja.observe.audit import audit
-from foja.observe.fsck import Outside, fsck
+from foja.domains.registration import prepare
+from foja.engine.observe.audit import audit
+from foja.engine.observe.fsck import Outside, fsck
+from foja.pure.core.note import Verifier
+from foja.pure.judge.report import Verdict
 from tests.flow import billing
 from tests.flow.billing import INVOICE
 from tests.flow.client import served

@@ -18,7 +18,7 @@ PROGRAM = """
 import asyncio, json, sys
 from pathlib import Path
 from foja.errors import ImageRefused
-from foja.images.decoder.pool import Decoders
+from foja.domains.images.decoder.pool import Decoders
 
 async def outcome(decoders, path):
     try:

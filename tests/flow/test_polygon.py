@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from foja import verify
-from foja.anchors.network import Confirmed, Network, Waiting
+from foja.engine.anchors.network import Confirmed, Network, Waiting
 from foja.errors import Refused
-from foja.judge.report import Verdict
-from foja.proofs.finding import Reason, Status
+from foja.pure.judge.report import Verdict
+from foja.pure.proofs.finding import Reason, Status
 from tests.flow.polygon_scene import ACCOUNT, Scene, hashes, scene
 from tests.wallet import Account
 

@@ -10,9 +10,9 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.blobs.store import object_key, open_store
-from foja.embedded import postgres, redis
-from foja.private import close_home
+from foja.engine.blobs.store import object_key, open_store
+from foja.engine.embedded import postgres, redis
+from foja.engine.private import close_home
 
 OTHERS, TRAVERSE = 0o077, 0o010
 

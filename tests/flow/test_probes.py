@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.observe import readiness
-from foja.web.operations.routes import PATHS
+from foja.engine.observe import readiness
+from foja.interfaces.web.operations.routes import PATHS
 from tests.flow.client import served
 
 Admin = psycopg.Connection[Any]

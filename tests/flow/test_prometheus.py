@@ -16,14 +16,14 @@ import httpx
 import psycopg
 import pytest
 
-from foja import sql
-from foja.alerts.assembly import RUNBOOKS
-from foja.alerts.model.grafana import queries
-from foja.alerts.model.prometheus import rule_file
-from foja.alerts.model.table import ALERTS
 from foja.app import App
-from foja.web.operations.measure import Failures
-from foja.web.server import address, bind, serving
+from foja.domains.alerts.assembly import RUNBOOKS
+from foja.engine import sql
+from foja.interfaces.web.operations.measure import Failures
+from foja.interfaces.web.server import address, bind, serving
+from foja.pure.models.alerts.grafana import queries
+from foja.pure.models.alerts.prometheus import rule_file
+from foja.pure.models.alerts.table import ALERTS
 from tests.counterparties.ports import free_port
 
 Admin = psycopg.Connection[Any]

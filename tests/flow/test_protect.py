@@ -17,10 +17,10 @@ from uuid import uuid4
 
 import pytest
 
-from foja.cli.documents.files import walk
-from foja.cli.documents.protect import wait_unless_failed
 from foja.errors import WrongSource
-from foja.proofs.tsa import LOCAL_NOTICE
+from foja.interfaces.cli.documents.files import walk
+from foja.interfaces.cli.documents.protect import wait_unless_failed
+from foja.pure.proofs.tsa import LOCAL_NOTICE
 from tests.cases import all_cases
 from tests.database.papers import Paper
 from tests.database.rows import Admin

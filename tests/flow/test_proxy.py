@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from foja.app import App
-from foja.ledger.event import MAX_BODY
-from foja.web.server import address, bind, serving
+from foja.engine.ledger.event import MAX_BODY
+from foja.interfaces.web.server import address, bind, serving
 from tests.counterparties.ports import free_port
 from tests.flow.access_scene import bearer, make_key
 

@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from foja.engine.remote.networks.rekor import MAX_BYTES, Added, Exists, Rejected, RekorClient, Slow
 from foja.errors import Unavailable
-from foja.remote.networks.rekor import MAX_BYTES, Added, Exists, Rejected, RekorClient, Slow
 from tests.counterparties.http_server import listening
 
 pytestmark = pytest.mark.long

@@ -14,16 +14,16 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from foja.anchors.network import Confirmed, Refused, Waiting
-from foja.anchors.rekor_log import log_key
-from foja.cli import main
-from foja.core.note import Verifier
-from foja.embedded.signing_keys import SigningKeys
-from foja.embedded.tsa.responder import ReplyEncoder, granted
+from foja.engine.anchors.network import Confirmed, Refused, Waiting
+from foja.engine.anchors.rekor_log import log_key
+from foja.engine.embedded.signing_keys import SigningKeys
+from foja.engine.embedded.tsa.responder import ReplyEncoder, granted
 from foja.errors import SetupFailed, Unavailable
-from foja.judge.report import Verdict
-from foja.proofs.rekor.batched import split_batched
-from foja.proofs.tsa import read_request, request
+from foja.interfaces.cli import main
+from foja.pure.core.note import Verifier
+from foja.pure.judge.report import Verdict
+from foja.pure.proofs.rekor.batched import split_batched
+from foja.pure.proofs.tsa import read_request, request
 from tests.counterparties.cosign import cosign, version
 from tests.counterparties.rekor import RekorLog, running_rekor
 from tests.flow.rekor_scene import (

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import foja
-from foja.judge.render import as_html
-from foja.judge.report import Report, Subject
+from foja.pure.judge.render import as_html
+from foja.pure.judge.report import Report, Subject
 from tests.flow.chromium import PROGRAM, Page, chromium
 from tests.rules.all_proofs import all_proofs
 from tests.rules.bundles import NOW

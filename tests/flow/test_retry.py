@@ -31,7 +31,7 @@ def outage(run: Run, tsa: TsaServer, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("FOJA_TSA_ROOTS", str(tmp_path / "root.pem"))
     monkeypatch.setenv("FOJA_PROTECT_ATTEMPTS", "2")
     monkeypatch.setenv("FOJA_PROTECT_PAUSE_SECONDS", "0")
-    monkeypatch.setattr("foja.documents.model.rules.SOON", timedelta(hours=1))  # no executor runs here
+    monkeypatch.setattr("foja.pure.models.documents.rules.SOON", timedelta(hours=1))  # no executor runs here
     folder = tmp_path / "papers"
     folder.mkdir()
     for n in range(COUNT):

@@ -22,9 +22,9 @@ import redis
 
 import foja
 from foja.app import MAX_STARTS, App
-from foja.embedded.postgres import PostgresServer, running, start, stop
+from foja.engine.embedded.postgres import PostgresServer, running, start, stop
+from foja.engine.maintenance.loop import Maintenance
 from foja.errors import FojaError, LedgerUnavailable
-from foja.maintenance.loop import Maintenance
 from tests.flow.command import Process, address_of
 from tests.flow.small_disk import small_disk
 from tests.worker_task import working

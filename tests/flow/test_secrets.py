@@ -16,10 +16,10 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.cli.log_format import JsonFormat, TextFormat
-from foja.driver.database import translate
+from foja.engine.driver.database import translate
+from foja.engine.metrics import exposition
 from foja.errors import FojaError, SetupFailed, Unstamped, redact
-from foja.metrics import exposition
+from foja.interfaces.cli.log_format import JsonFormat, TextFormat
 from tests.cases import all_cases
 from tests.flow.command import Process, Run
 from tests.tsa_server import TsaServer, running_tsa

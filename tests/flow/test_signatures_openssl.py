@@ -12,9 +12,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from foja.proofs.finding import Reason, Status
-from foja.proofs.signatures import Signature, SignerTerms, check, judge
-from foja.proofs.tsa import trusted
+from foja.pure.proofs.finding import Reason, Status
+from foja.pure.proofs.signatures import Signature, SignerTerms, check, judge
+from foja.pure.proofs.tsa import trusted
 from tests.rules.authorities import Certified, certify, root, rsa_key
 from tests.rules.signatures import public
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from foja.documents.stamper import Confirmed, Stamper, Unconfirmed
-from foja.embedded.tsa import LocalAuthority as Local
-from foja.proofs.finding import Reason
-from foja.proofs.tsa import Terms, request, trusted
-from foja.remote.tsa import Connections, NoReply, RemoteAuthority, Trouble
+from foja.domains.documents.stamper import Confirmed, Stamper, Unconfirmed
+from foja.engine.embedded.tsa import LocalAuthority as Local
+from foja.engine.remote.tsa import Connections, NoReply, RemoteAuthority, Trouble
+from foja.pure.proofs.finding import Reason
+from foja.pure.proofs.tsa import Terms, request, trusted
 from tests.tsa_server import TsaServer, running_tsa
 
 DIGEST = sha256(b"a sheet").digest()

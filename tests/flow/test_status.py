@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from foja.app import App
-from foja.documents.stamper import Stamper
-from foja.proofs.tsa import Terms
-from foja.remote.tsa import NoReply, Trouble
+from foja.domains.documents.stamper import Stamper
+from foja.engine.remote.tsa import NoReply, Trouble
+from foja.pure.proofs.tsa import Terms
 from tests.database.rows import Admin
 from tests.flow.command import Run, check_refused
 
@@ -66,7 +66,7 @@ async def test_retry_grants_attempts_where_explain_waits(
     open_app: Callable[..., App], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also without a worker, `retry` is a way on."""
-    monkeypatch.setattr("foja.documents.model.rules.SOON", timedelta())
+    monkeypatch.setattr("foja.pure.models.documents.rules.SOON", timedelta())
     document = await give_up(open_app)
     async with open_app(protect_attempts=5) as app:
         await app.documents.retry(document)

@@ -6,7 +6,7 @@ import json
 import random
 import subprocess
 
-from foja.images.model.thumbhash import thumbhash
+from foja.pure.models.images.thumbhash import thumbhash
 from tests.counterparties.npm import installed
 
 PROGRAM = """

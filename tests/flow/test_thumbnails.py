@@ -15,9 +15,9 @@ from PIL import Image as Picture
 
 import foja
 from foja.app import App
+from foja.domains.images.decoder.pool import Decoders
 from foja.errors import AttemptsSpent, ImageRefused, UnknownImage
-from foja.images.decoder.pool import Decoders
-from foja.images.model.variants import specs_of
+from foja.pure.models.images.variants import specs_of
 from tests import pictures
 from tests.cases import all_cases
 from tests.flow.command import Run

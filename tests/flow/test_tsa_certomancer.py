@@ -12,8 +12,8 @@ from certomancer.registry import ArchLabel, CertLabel, CertomancerConfig, Servic
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from foja.proofs.finding import Reason, Status
-from foja.proofs.tsa import Checked, Terms, judge, request, trusted
+from foja.pure.proofs.finding import Reason, Status
+from foja.pure.proofs.tsa import Checked, Terms, judge, request, trusted
 
 DIGEST = sha256(b"a sheet").digest()
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)

@@ -19,8 +19,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 
-from foja.proofs.der import element, integer, oid_content, sequence
-from foja.proofs.tsa import Terms, judge, trusted
+from foja.pure.proofs.der import element, integer, oid_content, sequence
+from foja.pure.proofs.tsa import Terms, judge, trusted
 from tests.rules.authorities import (
     CODE_SIGNING,
     DAY,

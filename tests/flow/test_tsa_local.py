@@ -19,13 +19,22 @@ import pytest
 from cryptography import x509
 from rfc3161_client import VerifierBuilder, decode_timestamp_response
 
-from foja.embedded.tsa import LocalAuthority, stored_root
-from foja.embedded.tsa.issuer import RENEWED_BEFORE, SIGNER_LASTS, new_signer
-from foja.embedded.tsa.keystore import KeyStore
+from foja.engine.embedded.tsa import LocalAuthority, stored_root
+from foja.engine.embedded.tsa.issuer import RENEWED_BEFORE, SIGNER_LASTS, new_signer
+from foja.engine.embedded.tsa.keystore import KeyStore
 from foja.errors import SetupFailed
-from foja.proofs.finding import Reason
-from foja.proofs.tsa import ALGORITHMS, LOCAL_NOTICE, LOCAL_POLICY, Terms, Timestamp, judge, request, trusted
-from foja.web.server import bind
+from foja.interfaces.web.server import bind
+from foja.pure.proofs.finding import Reason
+from foja.pure.proofs.tsa import (
+    ALGORITHMS,
+    LOCAL_NOTICE,
+    LOCAL_POLICY,
+    Terms,
+    Timestamp,
+    judge,
+    request,
+    trusted,
+)
 from tests.flow.command import Process, Run
 from tests.other_tools import OPENSSL, agreed, openssl_version
 
@@ -39,7 +48,7 @@ REASONS = {
 START = """
 import sys
 from pathlib import Path
-from foja.embedded.tsa import LocalAuthority
+from foja.engine.embedded.tsa import LocalAuthority
 print(LocalAuthority(Path(sys.argv[1])).root.decode())
 """
 
@@ -169,7 +178,7 @@ def test_processes_that_start_at_once_have_one_root(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from foja.embedded.tsa import keystore
+from foja.engine.embedded.tsa import keystore
 left = int(sys.argv[2])
 for name in ("write_file", "sync"):
     def step(*arguments, real=getattr(keystore, name)):

@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP384R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from foja.proofs.tsa import Terms, judge, request, trusted
+from foja.pure.proofs.tsa import Terms, judge, request, trusted
 from tests.rules.authorities import Certified, certify, root, rsa_key, signer
 
 DIGEST = sha384(b"a sheet").digest()

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from foja.documents.authorities import open_stamper
-from foja.documents.stamper import Confirmed, Stamper, Unconfirmed
-from foja.embedded.tsa import LocalAuthority as Local
+from foja.domains.documents.authorities import open_stamper
+from foja.domains.documents.stamper import Confirmed, Stamper, Unconfirmed
+from foja.engine.embedded.tsa import LocalAuthority as Local
+from foja.engine.settings import load
 from foja.errors import SetupFailed
-from foja.proofs.finding import Reason
-from foja.proofs.tsa import trusted
-from foja.settings import load
+from foja.pure.proofs.finding import Reason
+from foja.pure.proofs.tsa import trusted
 from tests.flow.command import Run, check_refused
 from tests.rules.authorities import DAY, certify
 from tests.rules.test_tsa_revocation import crl

@@ -19,14 +19,14 @@ from pathlib import Path
 import pytest
 
 import foja
-from foja.cli import main
-from foja.core.canonical import Json
-from foja.core.note import Signer
 from foja.errors import Refused
-from foja.judge.detached import Detached
-from foja.judge.report import Verdict
-from foja.proofs.finding import Reason, Status
-from foja.proofs.tsa import Terms, judge
+from foja.interfaces.cli import main
+from foja.pure.core.canonical import Json
+from foja.pure.core.note import Signer
+from foja.pure.judge.detached import Detached
+from foja.pure.judge.report import Verdict
+from foja.pure.proofs.finding import Reason, Status
+from foja.pure.proofs.tsa import Terms, judge
 from tests.flow.command import FOJA
 from tests.rules import bundles
 from tests.rules.blocks import SENDER, scene
@@ -260,7 +260,7 @@ sys.meta_path.insert(0, Nobody())
 touched = []
 sys.addaudithook(lambda event, _: touched.append(event) if event.startswith("socket.") else None)
 import foja
-from foja.cli import main
+from foja.interfaces.cli import main
 """
 
 
@@ -275,7 +275,7 @@ def test_the_judge_needs_neither_database_nor_sockets(folder: Path) -> None:
     code = f"""
 code = main(["verify", *{words!r}])
 assert not touched, touched
-assert not set(sys.modules) & (BLOCKED | {{"asyncio", "foja.sql", "foja.ledger", "foja.app"}})
+assert not set(sys.modules) & (BLOCKED | {{"asyncio", "foja.engine.sql", "foja.engine.ledger", "foja.app"}})
 sys.exit(code)
 """
     done = alone(code, folder)

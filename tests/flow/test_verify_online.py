@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from foja.cli import main
-from foja.proofs.evm.anchor import Anchor
-from foja.remote import online
+from foja.engine.remote import online
+from foja.interfaces.cli import main
+from foja.pure.proofs.evm.anchor import Anchor
 from tests.counterparties.anvil import node
 from tests.counterparties.http_server import listening
 from tests.flow.test_evm_node import data, header_of, mined

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from foja.conversations.model.pairs import group
-from foja.conversations.model.view import ConversationView
+from foja.pure.models.conversations.pairs import group
+from foja.pure.models.conversations.view import ConversationView
 from tests.flow.javascript import needs_node, run_script
 from tests.rules.histories import Item, history
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from foja.app import App
-from foja.conversations import ConversationView
-from foja.conversations.service import Conversation
+from foja.domains.conversations import ConversationView
+from foja.domains.conversations.service import Conversation
 from foja.errors import UnknownApproval
 from tests.database.rows import outcome
 

@@ -14,9 +14,9 @@ import psycopg
 import pytest
 
 from foja.app import App
+from foja.domains.images.gallery import Gallery
+from foja.engine.observe.audit import audit
 from foja.errors import BadPlace, ProductDeleted, Unavailable, UnknownImage, WrongExpectedSeq
-from foja.images.gallery import Gallery
-from foja.observe.audit import audit
 from tests.database.rows import Admin
 
 INSERT: LiteralString = "select insert_image_with_order(%s, %s, null)"

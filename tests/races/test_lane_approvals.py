@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from foja.app import App
-from foja.conversations import ConversationView
+from foja.domains.conversations import ConversationView
 from tests.database.rows import Admin, outcome
 from tests.redis_server import RedisServer
 

@@ -16,12 +16,12 @@ from uuid import uuid4
 import pytest
 
 from foja.app import App
-from foja.documents.document import Document
+from foja.domains.documents.document import Document
+from foja.domains.system.hygiene.purge import Purger
+from foja.domains.system.hygiene.scan import Scanner
+from foja.engine.observe.audit import audit
 from foja.errors import Busy, ObjectMissing
-from foja.observe.audit import audit
-from foja.system.hygiene.purge import Purger
-from foja.system.hygiene.scan import Scanner
-from foja.system.model.hygiene import HygieneTerms
+from foja.pure.models.system.hygiene import HygieneTerms
 from tests.database.rows import Admin
 
 ZERO = timedelta(0)

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.access.model.claims import ClaimRules
-from foja.access.model.key import key_with_id, make_key, parse_key
-from foja.access.model.login import Login, form_token, own_path
-from foja.access.model.principal import ALL, Principal, Scope, parse_scopes
 from foja.errors import NotAllowed, redact
+from foja.pure.models.access.claims import ClaimRules
+from foja.pure.models.access.key import key_with_id, make_key, parse_key
+from foja.pure.models.access.login import Login, form_token, own_path
+from foja.pure.models.access.principal import ALL, Principal, Scope, parse_scopes
 
 RULES = ClaimRules("tenant", "scope", "default")
 CLAIMS = {"sub": "7", "tenant": "acme", "scope": "openid foja:read write"}

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 import foja
-from foja.certificate.page import certificate
-from foja.core.bundle import history
-from foja.core.canonical import Json
 from foja.errors import Refused
-from foja.judge.render import as_html, as_text
-from foja.judge.report import Report
-from foja.judge.trust_parser import name_lines, read
+from foja.interfaces.certificate.page import certificate
+from foja.pure.core.bundle import history
+from foja.pure.core.canonical import Json
+from foja.pure.judge.render import as_html, as_text
+from foja.pure.judge.report import Report
+from foja.pure.judge.trust_parser import name_lines, read
 from tests.rules.bundles import CONVERSATION, NOW, Scene
 from tests.rules.pdf_text import pdf_lines
 from tests.rules.streams import stream

@@ -8,7 +8,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.images.model.adoption import Adopted, Adopter
+from foja.pure.models.images.adoption import Adopted, Adopter
 
 PRODUCT = "0190e5a4-0000-7000-8000-0000000000f0"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from foja.alerts.assembly import RUNBOOKS
-from foja.alerts.model.grafana import UID, dashboard, queries
-from foja.alerts.model.prometheus import rule_file
-from foja.alerts.model.table import ALERTS
+from foja.domains.alerts.assembly import RUNBOOKS
+from foja.pure.models.alerts.grafana import UID, dashboard, queries
+from foja.pure.models.alerts.prometheus import rule_file
+from foja.pure.models.alerts.table import ALERTS
 from tests.promtool import unit_tests
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from foja.alerts.model.evaluation import AlertState
-from foja.alerts.model.table import ALERTS
-from foja.alerts.runbook_files import read_runbook
-from foja.alerts.service import AlertView, Evaluation
-from foja.web.pages.frame.language import LANGUAGES
-from foja.web.pages.system.alert_rows import TONES, alert_groups, alert_row, amount
-from foja.web.pages.system.runbook import runbook_markup
+from foja.domains.alerts.runbook_files import read_runbook
+from foja.domains.alerts.service import AlertView, Evaluation
+from foja.interfaces.web.pages.frame.language import LANGUAGES
+from foja.interfaces.web.pages.system.alert_rows import TONES, alert_groups, alert_row, amount
+from foja.interfaces.web.pages.system.runbook import runbook_markup
+from foja.pure.models.alerts.evaluation import AlertState
+from foja.pure.models.alerts.table import ALERTS
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 BEFORE = NOW - timedelta(minutes=10)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja import metrics
-from foja.alerts.model.alert import Alert, read_limits
-from foja.alerts.model.evaluation import AlertState, Series, breaches, evaluate
-from foja.alerts.model.expression import Sample, Sum
-from foja.alerts.model.notice import Notice
-from foja.alerts.model.table import ALERTS
+from foja.engine import metrics
 from foja.errors import Refused
+from foja.pure.models.alerts.alert import Alert, read_limits
+from foja.pure.models.alerts.evaluation import AlertState, Series, breaches, evaluate
+from foja.pure.models.alerts.expression import Sample, Sum
+from foja.pure.models.alerts.notice import Notice
+from foja.pure.models.alerts.table import ALERTS
 
 BEGIN = datetime(2026, 11, 17, tzinfo=UTC)
 LAG: Series = ("log_lag", "")

@@ -10,10 +10,10 @@ from datetime import timedelta
 import pytest
 
 import foja
-from foja.judge.container.bundle import BundleRequest, judge_bundle
-from foja.judge.render import as_html, as_text
-from foja.judge.report import Verdict
-from foja.proofs.finding import Status
+from foja.pure.judge.container.bundle import BundleRequest, judge_bundle
+from foja.pure.judge.render import as_html, as_text
+from foja.pure.judge.report import Verdict
+from foja.pure.proofs.finding import Status
 from tests.rules.all_proofs import REQUIRED, TEXT, all_proofs, only_tsa
 from tests.rules.bundles import NOW, Scene
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentimestamps.core.timestamp import Timestamp, make_merkle_tree
 
-from foja.anchors.batch import Places, hash_leaves, places_of, root_of, tree_of
-from foja.core.merkle import Frontier, check_inclusion, leaf_hash
+from foja.engine.anchors.batch import Places, hash_leaves, places_of, root_of, tree_of
 from foja.errors import Refused
+from foja.pure.core.merkle import Frontier, check_inclusion, leaf_hash
 
 
 def digests(count: int) -> list[bytes]:

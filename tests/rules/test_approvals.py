@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.conversations.model.approvals import Approval, approvals, parse_time
-from foja.conversations.model.events import CONVERSATION
+from foja.pure.models.conversations.approvals import Approval, approvals, parse_time
+from foja.pure.models.conversations.events import CONVERSATION
 from tests.rules.histories import envelope
 
 Item = dict[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from foja.web.pages.frame.background import Background, stop
+from foja.interfaces.web.pages.frame.background import Background, stop
 
 
 class Owner:

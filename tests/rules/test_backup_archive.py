@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from foja.backup import archive
-from foja.backup.archive import ArchiveReader, ArchiveWriter
-from foja.backup.description import Description, Table, parts_of
-from foja.backup.log_files import is_covered
+from foja.domains.backup import archive
+from foja.domains.backup.archive import ArchiveReader, ArchiveWriter
+from foja.domains.backup.description import Description, Table, parts_of
+from foja.domains.backup.log_files import is_covered
 from foja.errors import Malformed, Tampered
 
 DESCRIBED = Description(

@@ -15,14 +15,14 @@ from opentimestamps.core.notary import (
 )
 from opentimestamps.core.op import OpAppend, OpSHA1, OpSHA256
 
-from foja.anchors.bitcoin import Bitcoin, BitcoinTerms
-from foja.anchors.bitcoin.attestations import assess
-from foja.anchors.bitcoin.headers import Chain
-from foja.anchors.bitcoin.promises import MAX_BRANCHES, MAX_LOG, Promises
-from foja.anchors.network import Network
+from foja.engine.anchors.bitcoin import Bitcoin, BitcoinTerms
+from foja.engine.anchors.bitcoin.attestations import assess
+from foja.engine.anchors.bitcoin.headers import Chain
+from foja.engine.anchors.bitcoin.promises import MAX_BRANCHES, MAX_LOG, Promises
+from foja.engine.anchors.network import Network
 from foja.errors import Refused
-from foja.proofs.ots.header import Header
-from foja.proofs.ots.timestamp import Timestamp
+from foja.pure.proofs.ots.header import Header
+from foja.pure.proofs.ots.timestamp import Timestamp
 from tests.rules.stamps import mined
 from tests.rules.test_ots_written import ALICE, BOB, ROOT, Way, bytes_of, theirs
 

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foja
-from foja.core.bundle import archive, asic, names
-from foja.core.bundle.archive import BIG, Part, ZipEntry, measured, part
-from foja.core.bundle.reader import open_container
 from foja.errors import BadBundle
+from foja.pure.core.bundle import archive, asic, names
+from foja.pure.core.bundle.archive import BIG, Part, ZipEntry, measured, part
+from foja.pure.core.bundle.reader import open_container
 
 PARTS = [
     part(names.MIMETYPE, names.MEDIA_TYPE),

@@ -15,19 +15,19 @@ import pytest
 from lxml import etree
 
 import foja
-from foja.core.bundle import asic, assembly, names
-from foja.core.bundle.archive import Part, part, write
-from foja.core.bundle.assembly import Contents
-from foja.core.bundle.evidence_record import lists_of
-from foja.core.bundle.reader import open_container
-from foja.core.canonical import Json
-from foja.judge.container.bundle import BundleRequest, judge_bundle
-from foja.judge.detached import Detached
-from foja.judge.render import as_html, as_text
-from foja.judge.report import Report, Verdict
-from foja.proofs.ers import read_record
-from foja.proofs.finding import Finding, Reason, Status
-from foja.proofs.notices import GROUP_NOT_GIVEN
+from foja.pure.core.bundle import asic, assembly, names
+from foja.pure.core.bundle.archive import Part, part, write
+from foja.pure.core.bundle.assembly import Contents
+from foja.pure.core.bundle.evidence_record import lists_of
+from foja.pure.core.bundle.reader import open_container
+from foja.pure.core.canonical import Json
+from foja.pure.judge.container.bundle import BundleRequest, judge_bundle
+from foja.pure.judge.detached import Detached
+from foja.pure.judge.render import as_html, as_text
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.proofs.ers import read_record
+from foja.pure.proofs.finding import Finding, Reason, Status
+from foja.pure.proofs.notices import GROUP_NOT_GIVEN
 from tests.rules.batches import Stamped, digests_of, stamp_batch
 from tests.rules.bundles import NOW, TEXT, Scene
 

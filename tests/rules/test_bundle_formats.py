@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.core.bundle import history, manifest
-from foja.core.bundle.manifest import EvidenceFile, Manifest, Signed, StreamHead
-from foja.core.canonical import canonical
-from foja.core.excerpt import Excerpt
 from foja.errors import BadBundle
+from foja.pure.core.bundle import history, manifest
+from foja.pure.core.bundle.manifest import EvidenceFile, Manifest, Signed, StreamHead
+from foja.pure.core.canonical import canonical
+from foja.pure.core.excerpt import Excerpt
 from tests.rules.streams import stream
 
 ENTITY = UUID(int=7)

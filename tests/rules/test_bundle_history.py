@@ -11,12 +11,12 @@ from hashlib import sha256
 import pytest
 
 import foja
-from foja.certificate.page import certificate
-from foja.core.canonical import Json
-from foja.judge.render import as_html, as_text
-from foja.judge.render.translations import LANGUAGES
-from foja.judge.report import Report, Verdict
-from foja.proofs.finding import Finding, Reason, Status
+from foja.interfaces.certificate.page import certificate
+from foja.pure.core.canonical import Json
+from foja.pure.judge.render import as_html, as_text
+from foja.pure.judge.render.translations import LANGUAGES
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.proofs.finding import Finding, Reason, Status
 from tests.rules import blocks
 from tests.rules.bundles import NOW, TEXT, Events, Scene, Stamper
 from tests.rules.pdf_text import pdf_lines

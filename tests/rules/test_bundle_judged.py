@@ -19,18 +19,18 @@ from hypothesis import strategies as st
 from lxml import etree
 
 import foja
-from foja.core.bundle import asic, assembly, history, names
-from foja.core.bundle.archive import Part, part, write
-from foja.core.bundle.assembly import Contents
-from foja.core.bundle.reader import open_container
-from foja.core.note import Signer
-from foja.embedded.tsa.issuer import new_root
+from foja.engine.embedded.tsa.issuer import new_root
 from foja.errors import BadBundle, Refused
-from foja.judge.container.bundle import BundleRequest, judge_bundle
-from foja.judge.report import Report, Verdict
-from foja.judge.trust import Trust
-from foja.judge.trust_parser import read
-from foja.proofs.finding import Reason, Status
+from foja.pure.core.bundle import asic, assembly, history, names
+from foja.pure.core.bundle.archive import Part, part, write
+from foja.pure.core.bundle.assembly import Contents
+from foja.pure.core.bundle.reader import open_container
+from foja.pure.core.note import Signer
+from foja.pure.judge.container.bundle import BundleRequest, judge_bundle
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.judge.trust import Trust
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.finding import Reason, Status
 from tests.other_tools import agreed
 from tests.rules.authorities import Recipe, root, signer, token
 from tests.rules.bundles import ENTITY, NOW, TEXT, Events, Scene, Stamper

@@ -11,12 +11,12 @@ import pytest
 from lxml import etree
 
 import foja
-from foja.core.bundle import asic, assembly, names
-from foja.core.bundle.archive import Part, part, write
-from foja.core.bundle.asic import AsicManifest
-from foja.core.bundle.reader import open_container
-from foja.judge.render import as_text
-from foja.judge.report import Report, Verdict
+from foja.pure.core.bundle import asic, assembly, names
+from foja.pure.core.bundle.archive import Part, part, write
+from foja.pure.core.bundle.asic import AsicManifest
+from foja.pure.core.bundle.reader import open_container
+from foja.pure.judge.render import as_text
+from foja.pure.judge.report import Report, Verdict
 from tests.rules.bundles import NOW, Scene
 
 SCENE = Scene()

@@ -15,18 +15,18 @@ import pytest
 from lxml import etree
 
 import foja
-from foja.core.bundle import asic, assembly, names
-from foja.core.bundle.archive import Part, part, write
-from foja.core.bundle.evidence_record import encode
-from foja.core.bundle.reader import open_container
-from foja.embedded.tsa.issuer import new_root
-from foja.judge.container.bundle import BundleRequest, judge_bundle
-from foja.judge.render import as_html, as_text
-from foja.judge.report import Report, Verdict
-from foja.judge.trust import Trust
-from foja.proofs.ers import read_record
-from foja.proofs.ers.record import MAX_BYTES
-from foja.proofs.finding import Finding, Reason, Status
+from foja.engine.embedded.tsa.issuer import new_root
+from foja.pure.core.bundle import asic, assembly, names
+from foja.pure.core.bundle.archive import Part, part, write
+from foja.pure.core.bundle.evidence_record import encode
+from foja.pure.core.bundle.reader import open_container
+from foja.pure.judge.container.bundle import BundleRequest, judge_bundle
+from foja.pure.judge.render import as_html, as_text
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.judge.trust import Trust
+from foja.pure.proofs.ers import read_record
+from foja.pure.proofs.ers.record import MAX_BYTES
+from foja.pure.proofs.finding import Finding, Reason, Status
 from tests.rules.batches import SealedParts, digests_of, seal_batch, stamp_batch
 from tests.rules.bundles import NOW, TEXT, Scene, Stamper
 

@@ -13,17 +13,17 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
 import foja
-from foja.certificate.page import certificate
-from foja.core.canonical import Json
-from foja.documents.model.events import Fact
-from foja.documents.model.signatures import MAX_SIGNATURES
-from foja.judge.container.signatures import check_signatures
-from foja.judge.proof import ProofRequest
-from foja.judge.render import as_html, as_text
-from foja.judge.render.notices import translate
-from foja.judge.report import Report, Verdict
-from foja.proofs.budget import Budget
-from foja.proofs.finding import Finding, Reason, Status
+from foja.interfaces.certificate.page import certificate
+from foja.pure.core.canonical import Json
+from foja.pure.judge.container.signatures import check_signatures
+from foja.pure.judge.proof import ProofRequest
+from foja.pure.judge.render import as_html, as_text
+from foja.pure.judge.render.notices import translate
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.models.documents.events import Fact
+from foja.pure.models.documents.signatures import MAX_SIGNATURES
+from foja.pure.proofs.budget import Budget
+from foja.pure.proofs.finding import Finding, Reason, Status
 from tests.rules.bundles import NOW, Scene
 from tests.rules.signatures import Sheet, ana, authority, certify, cms, jws, public, raw
 

@@ -18,9 +18,9 @@ import rfc8785
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from foja.core.canonical import canonical, parse
-from foja.core.serializer import serialize
 from foja.errors import NotCanonical
+from foja.pure.core.canonical import canonical, parse
+from foja.pure.core.serializer import serialize
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "vectors" / "canonical.json").read_text(encoding="utf-8")
@@ -177,7 +177,7 @@ def test_an_empty_container_is_a_container(core: object) -> None:
 def test_a_deep_text_does_not_end_a_process_whose_recursion_limit_was_raised(text: str) -> None:
     code = (
         "import sys; sys.setrecursionlimit(10**6)\n"
-        "from foja.core.canonical import parse\nfrom foja.errors import NotCanonical\n"
+        "from foja.pure.core.canonical import parse\nfrom foja.errors import NotCanonical\n"
         "try: parse(sys.stdin.read())\nexcept NotCanonical as error: print(error)"
     )
     ran = subprocess.run(

@@ -16,17 +16,17 @@ from opentimestamps.core.op import Op, OpRIPEMD160, OpSHA256
 from opentimestamps.core.timestamp import Timestamp
 
 import foja
-from foja.certificate.font import characters, replace_missing
-from foja.certificate.page import BundleInfo, certificate
-from foja.core.bundle import history
-from foja.core.canonical import Json
 from foja.errors import Refused
-from foja.judge.render.labels import ITEMS, KINDS, STATUSES, VERDICTS
-from foja.judge.render.notices import REASONS, translate
-from foja.judge.render.translations import LANGUAGES, TRANSLATIONS
-from foja.judge.report import Report, Subject, Verdict
-from foja.judge.trust import Trust
-from foja.proofs.finding import Finding, Reason, Status
+from foja.interfaces.certificate.font import characters, replace_missing
+from foja.interfaces.certificate.page import BundleInfo, certificate
+from foja.pure.core.bundle import history
+from foja.pure.core.canonical import Json
+from foja.pure.judge.render.labels import ITEMS, KINDS, STATUSES, VERDICTS
+from foja.pure.judge.render.notices import REASONS, translate
+from foja.pure.judge.render.translations import LANGUAGES, TRANSLATIONS
+from foja.pure.judge.report import Report, Subject, Verdict
+from foja.pure.judge.trust import Trust
+from foja.pure.proofs.finding import Finding, Reason, Status
 from tests.rules import sigstores, stamps
 from tests.rules.all_proofs import all_proofs
 from tests.rules.batches import stamp_batch

@@ -11,8 +11,8 @@ import pypdfium2
 import pytest
 import zxingcpp
 
-from foja.certificate.page import certificate
-from foja.judge.render.translations import LANGUAGES
+from foja.interfaces.certificate.page import certificate
+from foja.pure.judge.render.translations import LANGUAGES
 from tests.rules.test_certificate import BUNDLE, REPORT
 
 ACTIONS = ("/A", "/AA", "/JS", "/JavaScript", "/Launch", "/Encrypt", "/XFA")

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.core.canonical import canonical
-from foja.core.chain import Link, check, genesis, leaf_entry, step
-from foja.core.event import body_bytes, body_hash, event_id_for, keyed_id, lp, microseconds, u64
-from foja.core.merkle import Frontier, check_consistency, check_inclusion, leaf_hash
-from foja.core.note import Checkpoint, Signer, Verifier, open_note, parse_checkpoint
 from foja.errors import NotCanonical, Tampered
+from foja.pure.core.canonical import canonical
+from foja.pure.core.chain import Link, check, genesis, leaf_entry, step
+from foja.pure.core.event import body_bytes, body_hash, event_id_for, keyed_id, lp, microseconds, u64
+from foja.pure.core.merkle import Frontier, check_consistency, check_inclusion, leaf_hash
+from foja.pure.core.note import Checkpoint, Signer, Verifier, open_note, parse_checkpoint
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 VECTOR: dict[str, Any] = json.loads((VECTORS / "chain.json").read_text(encoding="utf-8"))

@@ -12,21 +12,21 @@ from html import unescape
 import pytest
 
 import foja
-from foja.certificate.page import certificate
-from foja.conversations.model.approvals import decision_id
-from foja.core.bundle import history, names
-from foja.core.bundle.archive import part
-from foja.core.bundle.history import missing_numbers
-from foja.core.canonical import Json
-from foja.core.excerpt import Excerpt
-from foja.judge.contents import ContentsReader
-from foja.judge.render import as_html, as_text
-from foja.judge.render.notices import translate
-from foja.judge.render.statements import section
-from foja.judge.render.translations import LANGUAGES
-from foja.judge.report import Report, Verdict
-from foja.proofs.contents import Completeness, Contents
-from foja.proofs.finding import Finding, Reason, Status
+from foja.interfaces.certificate.page import certificate
+from foja.pure.core.bundle import history, names
+from foja.pure.core.bundle.archive import part
+from foja.pure.core.bundle.history import missing_numbers
+from foja.pure.core.canonical import Json
+from foja.pure.core.excerpt import Excerpt
+from foja.pure.judge.contents import ContentsReader
+from foja.pure.judge.render import as_html, as_text
+from foja.pure.judge.render.notices import translate
+from foja.pure.judge.render.statements import section
+from foja.pure.judge.render.translations import LANGUAGES
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.models.conversations.approvals import decision_id
+from foja.pure.proofs.contents import Completeness, Contents
+from foja.pure.proofs.finding import Finding, Reason, Status
 from tests.rules.bundles import CONVERSATION, NOW, Events, Scene
 from tests.rules.pdf_text import pdf_lines
 from tests.rules.streams import stream

@@ -7,8 +7,8 @@ import json
 import logging
 from uuid import UUID
 
-from foja.cli.log_format import JsonFormat, TextFormat
-from foja.tracing.correlation import correlated, correlation_id
+from foja.engine.tracing.correlation import correlated, correlation_id
+from foja.interfaces.cli.log_format import JsonFormat, TextFormat
 
 ENTITY, OTHER = UUID(int=1), UUID(int=2)
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.core.note import Checkpoint, Signer, Verifier, open_note, parse_checkpoint, split_note
 from foja.errors import Refused, Tampered
-from foja.proofs.cosignature import (
+from foja.pure.core.note import Checkpoint, Signer, Verifier, open_note, parse_checkpoint, split_note
+from foja.pure.proofs.cosignature import (
     MAX_HASHES,
     CosignerKey,
     CosignerSigner,

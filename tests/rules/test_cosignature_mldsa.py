@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.core.note import NoteSignature, parse_checkpoint, split_note
 from foja.errors import Refused, Tampered
-from foja.judge.render.text import as_text
-from foja.judge.render.translations import LANGUAGES
-from foja.judge.report import Verdict
-from foja.proofs import mldsa
-from foja.proofs.cosignature import (
+from foja.pure.core.note import NoteSignature, parse_checkpoint, split_note
+from foja.pure.judge.render.text import as_text
+from foja.pure.judge.render.translations import LANGUAGES
+from foja.pure.judge.report import Verdict
+from foja.pure.proofs import mldsa
+from foja.pure.proofs.cosignature import (
     MAX_COSIGNERS,
     CosignatureAlgorithm,
     CosignerKey,
@@ -26,7 +26,7 @@ from foja.proofs.cosignature import (
     find_cosignatures,
     parse_cosigner_key,
 )
-from foja.proofs.finding import Reason
+from foja.pure.proofs.finding import Reason
 from tests.rules.test_cosignature import EVE, NOTE, REAL_COSIGNERS, TEXT, TIME, VECTORS
 from tests.rules.test_cosigners_judged import PROOF, cosigned, judged
 

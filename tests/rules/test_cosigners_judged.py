@@ -10,16 +10,16 @@ from hashlib import sha256
 import pytest
 
 import foja
-from foja.core.bundle import history
-from foja.core.note import split_note
-from foja.core.proof import Proof, parse_proof
 from foja.errors import Refused
-from foja.judge.render.text import as_text
-from foja.judge.report import Report, Verdict
-from foja.judge.trust import Trust
-from foja.judge.trust_parser import read
-from foja.proofs.cosignature import CosignerSigner, Policy
-from foja.proofs.finding import Finding, Reason, Status
+from foja.pure.core.bundle import history
+from foja.pure.core.note import split_note
+from foja.pure.core.proof import Proof, parse_proof
+from foja.pure.judge.render.text import as_text
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.judge.trust import Trust
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.cosignature import CosignerSigner, Policy
+from foja.pure.proofs.finding import Finding, Reason, Status
 from tests.rules.bundles import ENTITY, NOW, TEXT, Scene
 from tests.rules.streams import stream
 

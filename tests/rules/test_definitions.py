@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from foja.conversations.model.events import TRANSIENT
-from foja.core.registry import TRANSIENT_KINDS, Domain, JobType, Kind
-from foja.domains import unique
+from foja.domains.registration import unique
 from foja.errors import BadDomain
+from foja.pure.core.registry import TRANSIENT_KINDS, Domain, JobType, Kind
+from foja.pure.models.conversations.events import TRANSIENT
 
 
 def kind(**more: Any) -> Kind:

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from foja.errors import Malformed
-from foja.proofs.der import (
+from foja.pure.proofs.der import (
     CACHE_ENTRY_BYTES,
     OCTETS,
     OID,

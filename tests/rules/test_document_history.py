@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.documents.model.events import DOCUMENT, Evidence
-from foja.documents.model.history import read
-from foja.documents.model.projection import project, summary
-from foja.documents.model.recorded import read_records
-from foja.documents.model.rules import decide, due
-from foja.documents.model.states import EvidenceStatus
-from foja.documents.model.track import REORGED, SUPERSEDED
-from foja.documents.model.view import explain, view
+from foja.pure.models.documents.events import DOCUMENT, Evidence
+from foja.pure.models.documents.history import read
+from foja.pure.models.documents.projection import project, summary
+from foja.pure.models.documents.recorded import read_records
+from foja.pure.models.documents.rules import decide, due
+from foja.pure.models.documents.states import EvidenceStatus
+from foja.pure.models.documents.track import REORGED, SUPERSEDED
+from foja.pure.models.documents.view import explain, view
 from tests.rules.bundles import ENTITY
 from tests.rules.document_histories import (
     ANY_HISTORY,
@@ -240,7 +240,7 @@ def test_many_open_attempts_are_ended_in_linear_time() -> None:
 def test_reading_needs_nothing_but_the_base_installation() -> None:
     """The judge reads histories too, and is installed without a server."""
     program = (
-        "import sys, foja.documents.model.recorded, foja.judge.container.bundle;"
+        "import sys, foja.pure.models.documents.recorded, foja.pure.judge.container.bundle;"
         "print(sorted({name.partition('.')[0] for name in sys.modules} & "
         "{'pydantic', 'pydantic_settings', 'psycopg', 'redis', 'httpx', 'obstore', 'asyncio'}))"
     )

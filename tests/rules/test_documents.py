@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.documents.model.events import Evidence
-from foja.documents.model.history import read
-from foja.documents.model.lifecycle import TRANSITIONS, Lifecycle, lifecycle
-from foja.documents.model.projection import Projection, project, summary
-from foja.documents.model.rules import DEFAULT, decide
-from foja.documents.model.states import EvidenceStatus, Pipeline, State
-from foja.documents.model.view import explain, view
-from foja.proofs.tsa import LOCAL_NOTICE
+from foja.pure.models.documents.events import Evidence
+from foja.pure.models.documents.history import read
+from foja.pure.models.documents.lifecycle import TRANSITIONS, Lifecycle, lifecycle
+from foja.pure.models.documents.projection import Projection, project, summary
+from foja.pure.models.documents.rules import DEFAULT, decide
+from foja.pure.models.documents.states import EvidenceStatus, Pipeline, State
+from foja.pure.models.documents.view import explain, view
+from foja.pure.proofs.tsa import LOCAL_NOTICE
 from tests.rules.document_histories import (
     ANY_HISTORY,
     EVERYTHING,

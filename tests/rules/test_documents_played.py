@@ -9,12 +9,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foja.documents.model.events import JOB_EVIDENCE, NETWORKS, Evidence
-from foja.documents.model.history import read
-from foja.documents.model.projection import EvidenceView, Projection, project
-from foja.documents.model.rules import decide
-from foja.documents.model.states import EvidenceStatus, State
-from foja.documents.model.view import EVIDENCE_NAMES, explain
+from foja.pure.models.documents.events import JOB_EVIDENCE, NETWORKS, Evidence
+from foja.pure.models.documents.history import read
+from foja.pure.models.documents.projection import EvidenceView, Projection, project
+from foja.pure.models.documents.rules import decide
+from foja.pure.models.documents.states import EvidenceStatus, State
+from foja.pure.models.documents.view import EVIDENCE_NAMES, explain
 from tests.rules.document_histories import EVERYTHING
 from tests.rules.played_documents import RANK, WITNESSES, Played, key
 

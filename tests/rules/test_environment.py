@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from foja.engine.settings import load
 from foja.errors import SetupFailed
-from foja.settings import load
 
 
 def test_a_variable_is_read_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,11 @@ from asn1crypto import tsp as asn1_tsp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.core.bundle.evidence_record import encode
 from foja.errors import Malformed
-from foja.proofs import tsa
-from foja.proofs.der import OCTETS, SEQUENCE, DerReader, element, integer, oid, sequence, tagged
-from foja.proofs.ers import (
+from foja.pure.core.bundle.evidence_record import encode
+from foja.pure.proofs import tsa
+from foja.pure.proofs.der import OCTETS, SEQUENCE, DerReader, element, integer, oid, sequence, tagged
+from foja.pure.proofs.ers import (
     build_tree,
     group_hash,
     is_record,
@@ -25,10 +25,10 @@ from foja.proofs.ers import (
     read_record,
     root_of,
 )
-from foja.proofs.ers.record import MAX_BYTES
-from foja.proofs.finding import Flaw, Reason, Status
-from foja.proofs.notices import GROUP_NOT_GIVEN, IN_A_BATCH
-from foja.proofs.tsa.oids import IDENTIFIERS
+from foja.pure.proofs.ers.record import MAX_BYTES
+from foja.pure.proofs.finding import Flaw, Reason, Status
+from foja.pure.proofs.notices import GROUP_NOT_GIVEN, IN_A_BATCH
+from foja.pure.proofs.tsa.oids import IDENTIFIERS
 from tests.rules.batches import Stamped, digests_of, stamp_batch
 from tests.rules.bundles import NOW, Stamper
 

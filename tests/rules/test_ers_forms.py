@@ -9,16 +9,16 @@ from hashlib import new, sha256
 import pytest
 
 import foja
-from foja.embedded.tsa.issuer import new_root
-from foja.judge.detached import Detached
-from foja.judge.render import as_text
-from foja.judge.report import Report, Verdict
-from foja.proofs import tsa
-from foja.proofs.der import OCTETS, SEQUENCE, DerReader, element, integer, sequence, tagged
-from foja.proofs.ers import judge
-from foja.proofs.finding import Reason, Status
-from foja.proofs.tsa.oids import IDENTIFIERS
-from foja.proofs.tsa.token import read_token
+from foja.engine.embedded.tsa.issuer import new_root
+from foja.pure.judge.detached import Detached
+from foja.pure.judge.render import as_text
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.proofs import tsa
+from foja.pure.proofs.der import OCTETS, SEQUENCE, DerReader, element, integer, sequence, tagged
+from foja.pure.proofs.ers import judge
+from foja.pure.proofs.finding import Reason, Status
+from foja.pure.proofs.tsa.oids import IDENTIFIERS
+from foja.pure.proofs.tsa.token import read_token
 from tests.rules.bundles import NOW, Stamper
 
 TEXT = b"a document of another archive\n"

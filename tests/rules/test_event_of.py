@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from foja.ledger.event import Event, event_of
+from foja.engine.ledger.event import Event, event_of
 
 ROW = (3, UUID(int=1), "thinking", 1, datetime(2026, 1, 1, tzinfo=UTC), "ana", "api", {"content": "x"}, b"h")
 

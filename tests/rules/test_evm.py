@@ -13,14 +13,14 @@ from eth_keys.datatypes import PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.core.canonical import canonical
 from foja.errors import Tampered
-from foja.proofs.evm import check, rlp
-from foja.proofs.evm.anchor import TAG, Anchor, parse_anchor
-from foja.proofs.evm.secp256k1 import N, recover
-from foja.proofs.evm.transaction import parse_transaction
-from foja.proofs.evm.trie import value_at
-from foja.proofs.finding import Finding, Reason, Status
+from foja.pure.core.canonical import canonical
+from foja.pure.proofs.evm import check, rlp
+from foja.pure.proofs.evm.anchor import TAG, Anchor, parse_anchor
+from foja.pure.proofs.evm.secp256k1 import N, recover
+from foja.pure.proofs.evm.transaction import parse_transaction
+from foja.pure.proofs.evm.trie import value_at
+from foja.pure.proofs.finding import Finding, Reason, Status
 from tests.rules.blocks import SENDER, TIME, Trie, scene, transaction
 
 SCENE = scene()

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foja.errors import Refused, SetupFailed, Tampered
-from foja.proofs.evm import (
+from foja.pure.proofs.evm import (
     block_json,
     check,
     check_root,
@@ -28,12 +28,12 @@ from foja.proofs.evm import (
     signer,
     trie_builder,
 )
-from foja.proofs.evm.anchor import TAG
-from foja.proofs.evm.secp256k1 import N
-from foja.proofs.evm.signer import PrivateKey, checksum_address, parse_address, parse_secret
-from foja.proofs.evm.transaction import parse_transaction
-from foja.proofs.evm.trie import value_at
-from foja.proofs.finding import Reason, Status
+from foja.pure.proofs.evm.anchor import TAG
+from foja.pure.proofs.evm.secp256k1 import N
+from foja.pure.proofs.evm.signer import PrivateKey, checksum_address, parse_address, parse_secret
+from foja.pure.proofs.evm.transaction import parse_transaction
+from foja.pure.proofs.evm.trie import value_at
+from foja.pure.proofs.finding import Reason, Status
 from tests.rules.blocks import KEY, SENDER, Trie, scene, transaction
 from tests.wallet import Account
 
@@ -143,7 +143,7 @@ def test_an_old_openssl_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         raise UnsupportedAlgorithm("deterministic signing")
 
     signer._deterministic.cache_clear()
-    monkeypatch.setattr("foja.proofs.evm.signer.ec.ECDSA", refuse)
+    monkeypatch.setattr("foja.pure.proofs.evm.signer.ec.ECDSA", refuse)
     with pytest.raises(SetupFailed, match=r"OpenSSL 3\.2"):
         OURS.sign(bytes(32))
 

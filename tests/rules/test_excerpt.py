@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.core.bundle import history
-from foja.core.canonical import canonical
-from foja.core.chain import genesis, leaf_entry, step
-from foja.core.event import body_bytes, body_hash
-from foja.core.excerpt import Excerpt, parse_excerpt
-from foja.core.serializer import MAX_DEPTH
 from foja.errors import Tampered
+from foja.pure.core.bundle import history
+from foja.pure.core.canonical import canonical
+from foja.pure.core.chain import genesis, leaf_entry, step
+from foja.pure.core.event import body_bytes, body_hash
+from foja.pure.core.excerpt import Excerpt, parse_excerpt
+from foja.pure.core.serializer import MAX_DEPTH
 
 ENTITY, EVENT = UUID(int=7), UUID(int=8)
 SALT = bytes(range(16))

@@ -10,9 +10,9 @@ from datetime import datetime
 
 import pytest
 
-from foja.cli.log_format import JsonFormat, TextFormat
+from foja.engine.faults import UNSEEN_SECONDS, Watch
 from foja.errors import LedgerUnavailable, Unavailable
-from foja.faults import UNSEEN_SECONDS, Watch
+from foja.interfaces.cli.log_format import JsonFormat, TextFormat
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -58,7 +58,7 @@ def test_a_fault_that_comes_and_goes_is_one(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = time.monotonic()
-    monkeypatch.setattr("foja.faults.time.monotonic", lambda: now)
+    monkeypatch.setattr("foja.engine.faults.time.monotonic", lambda: now)
     watch = Watch("one", settle=2)
     for _ in range(5):
         watch.failed(Unavailable("the store is full"))
@@ -77,7 +77,7 @@ def test_a_fault_that_is_not_seen_again_ends_without_a_success(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = time.monotonic()
-    monkeypatch.setattr("foja.faults.time.monotonic", lambda: now)
+    monkeypatch.setattr("foja.engine.faults.time.monotonic", lambda: now)
     watch = Watch("one")
     watch.unseen()
     watch.failed(Unavailable("the store is full"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from foja.blobs import filesystem
+from foja.engine.blobs import filesystem
 
 LITTLE = "MemTotal:       1 kB\nDirty:            12 kB\nWriteback:         3 kB\nWritebackTmp:   99 kB\n"
 

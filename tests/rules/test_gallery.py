@@ -10,8 +10,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.images.model.events import Fact
-from foja.images.model.gallery import Image, fold
+from foja.pure.models.images.events import Fact
+from foja.pure.models.images.gallery import Image, fold
 
 START = datetime(2025, 8, 15, tzinfo=UTC)
 DIGEST = "ab" * 32

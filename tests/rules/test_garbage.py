@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from foja.driver.garbage import collector_paused
+from foja.engine.driver.garbage import collector_paused
 
 
 @pytest.fixture(autouse=True)

@@ -15,17 +15,17 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 import foja
-from foja.certificate.page import certificate
 from foja.errors import Refused
-from foja.judge.render import as_html, as_text
-from foja.judge.render.headline import headline
-from foja.judge.render.notices import REASONS
-from foja.judge.render.timeline import timeline
-from foja.judge.render.translations import LANGUAGES, TRANSLATIONS
-from foja.judge.render.words import say_time, short_name
-from foja.judge.report import Report, Revoked, Subject, Verdict
-from foja.proofs.finding import Finding, Reason, ShownEvent, Status, TrustItem
-from foja.quotation import QUOTATION
+from foja.interfaces.certificate.page import certificate
+from foja.pure.judge.render import as_html, as_text
+from foja.pure.judge.render.headline import headline
+from foja.pure.judge.render.notices import REASONS
+from foja.pure.judge.render.timeline import timeline
+from foja.pure.judge.render.translations import LANGUAGES, TRANSLATIONS
+from foja.pure.judge.render.words import say_time, short_name
+from foja.pure.judge.report import Report, Revoked, Subject, Verdict
+from foja.pure.proofs.finding import Finding, Reason, ShownEvent, Status, TrustItem
+from foja.pure.quotation import QUOTATION
 from tests.rules import authorities, blocks
 from tests.rules.all_proofs import all_proofs
 from tests.rules.bundles import NOW, TEXT, Events, Scene

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from foja.engine.health.recorder import Recorder
 from foja.errors import LedgerUnavailable, Unavailable
-from foja.health.model.part import ADVICE, Part, Queued, Record, State, advice, part_of
-from foja.health.recorder import Recorder
+from foja.pure.models.health.part import ADVICE, Part, Queued, Record, State, advice, part_of
 
 NOW = datetime(2026, 11, 18, 20, tzinfo=UTC)
 MINUTE, ALLOWED = timedelta(minutes=1), timedelta(minutes=2)

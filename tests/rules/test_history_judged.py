@@ -11,13 +11,13 @@ from hashlib import sha256
 import pytest
 
 import foja
-from foja.core.bundle import history
-from foja.core.canonical import Json, canonical
-from foja.core.excerpt import Excerpt, envelope
-from foja.core.note import Signer
-from foja.judge.report import Report, Verdict
-from foja.judge.trust import Trust
-from foja.proofs.finding import Reason, Status
+from foja.pure.core.bundle import history
+from foja.pure.core.canonical import Json, canonical
+from foja.pure.core.excerpt import Excerpt, envelope
+from foja.pure.core.note import Signer
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.judge.trust import Trust
+from foja.pure.proofs.finding import Reason, Status
 from tests.rules.bundles import CONVERSATION, ENTITY, NOW, TEXT, Scene
 from tests.rules.streams import stream
 

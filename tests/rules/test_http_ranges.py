@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.web.limits.bucket import Bucket
-from foja.web.transfer.files import attachment
-from foja.web.transfer.ranges import Span, Unsatisfiable, matches, requested_span
+from foja.interfaces.web.limits.bucket import Bucket
+from foja.interfaces.web.transfer.files import attachment
+from foja.interfaces.web.transfer.ranges import Span, Unsatisfiable, matches, requested_span
 
 TAG = '"t"'
 

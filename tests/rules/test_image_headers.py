@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from foja.errors import ImageRefused
-from foja.images.model.headers import gif, heif, jpeg, png, webp
-from foja.images.model.headers.parser import Format, Header, parse_header
-from foja.images.model.limits import Limits
+from foja.pure.models.images.headers import gif, heif, jpeg, png, webp
+from foja.pure.models.images.headers.parser import Format, Header, parse_header
+from foja.pure.models.images.limits import Limits
 from tests import pictures
 
 SVG = b"""<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>"""

@@ -16,20 +16,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foja
-from foja.core.bundle import archive, asic, assembly, history, names
-from foja.core.bundle.archive import Part, part
-from foja.core.canonical import Json, canonical, parse
-from foja.core.proof import Proof
 from foja.errors import BadBundle, FojaError, Refused
-from foja.judge.container.bundle import BundleRequest, judge_bundle
-from foja.judge.history import check_event, check_history
-from foja.judge.proof import ProofRequest, check_proof
-from foja.judge.report import Report
-from foja.judge.trust import Trust
-from foja.judge.trust_parser import read
-from foja.proofs.batch import BatchPlace
-from foja.proofs.finding import Finding, Reason
-from foja.proofs.rekor.batched import encode_batched
+from foja.pure.core.bundle import archive, asic, assembly, history, names
+from foja.pure.core.bundle.archive import Part, part
+from foja.pure.core.canonical import Json, canonical, parse
+from foja.pure.core.proof import Proof
+from foja.pure.judge.container.bundle import BundleRequest, judge_bundle
+from foja.pure.judge.history import check_event, check_history
+from foja.pure.judge.proof import ProofRequest, check_proof
+from foja.pure.judge.report import Report
+from foja.pure.judge.trust import Trust
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.batch import BatchPlace
+from foja.pure.proofs.finding import Finding, Reason
+from foja.pure.proofs.rekor.batched import encode_batched
 from tests.rules import bundles, sigstores
 from tests.rules.all_proofs import all_proofs
 from tests.rules.batches import digests_of, seal_batch, stamp_batch

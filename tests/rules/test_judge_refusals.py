@@ -21,19 +21,19 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, rsa
 
 import foja
-from foja.core.bundle import archive, assembly
-from foja.core.bundle.archive import measured, part, write
-from foja.core.bundle.reader import open_container
-from foja.core.canonical import Json
-from foja.core.event import FIRST, LAST, from_seconds, is_in_calendar
-from foja.core.note import Checkpoint, Signer
-from foja.core.proof import Proof, parse_proof
 from foja.errors import Malformed, Tampered
-from foja.judge import proof as judge_proof
-from foja.judge.report import Report
-from foja.proofs.der import BOOLEAN, SEQUENCE, TIME, DerReader, element, integer, sequence
-from foja.proofs.finding import Finding, Reason, Status
-from foja.proofs.tsa import Terms, judge, trusted
+from foja.pure.core.bundle import archive, assembly
+from foja.pure.core.bundle.archive import measured, part, write
+from foja.pure.core.bundle.reader import open_container
+from foja.pure.core.canonical import Json
+from foja.pure.core.event import FIRST, LAST, from_seconds, is_in_calendar
+from foja.pure.core.note import Checkpoint, Signer
+from foja.pure.core.proof import Proof, parse_proof
+from foja.pure.judge import proof as judge_proof
+from foja.pure.judge.report import Report
+from foja.pure.proofs.der import BOOLEAN, SEQUENCE, TIME, DerReader, element, integer, sequence
+from foja.pure.proofs.finding import Finding, Reason, Status
+from foja.pure.proofs.tsa import Terms, judge, trusted
 from tests.rules import sigstores
 from tests.rules.authorities import DAY, NOW, Recipe, certify, reply, root, signer
 from tests.rules.bundles import ENTITY, Scene
@@ -128,7 +128,7 @@ def test_a_fault_of_the_judge_is_reported(error: type[Exception], monkeypatch: p
     monkeypatch.setitem(judge_proof._CHECKS, "tsa", fail)
     [found] = foja.verify(b"x", SCENE.trust, LATER, proofs=[SCENE.stamper.reply(DIGEST)]).evidence
     assert (found.status, found.reason) == (Status.UNSUPPORTED, Reason.NOT_JUDGED)
-    monkeypatch.setattr("foja.judge.container.bundle.open_files", fail)
+    monkeypatch.setattr("foja.pure.judge.container.bundle.open_files", fail)
     report = foja.verify(SCENE.bundle(), SCENE.trust, LATER)
     assert [each.reason for each in report.evidence] == [Reason.NOT_JUDGED]
     assert report.verdict == "INDETERMINATE"

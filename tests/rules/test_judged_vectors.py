@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import foja
-from foja.judge.report import Report, Verdict
+from foja.pure.judge.report import Report, Verdict
 
 FOLDER = Path(__file__).parent.parent / "vectors" / "judged"
 PROOFS = ["token.tsr", "x.evm.json", "x.ots", "x.sigstore.json"]

@@ -20,33 +20,33 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 import foja
-from foja.core import canonical, note, serializer
-from foja.core import proof as log_proof
-from foja.core.bundle import archive, asic, history, manifest, names, proof_file, reader
-from foja.core.bundle.archive import part, write
-from foja.core.bundle.evidence_record import MAX_LISTS, encode
-from foja.documents.model import signatures
-from foja.documents.model.events import Fact
 from foja.errors import FojaError
-from foja.judge import detached, trust_parser
-from foja.judge import history as judged_history
-from foja.judge import proof as judged_proof
-from foja.judge.container import files
-from foja.judge.container.signatures import check_signatures
-from foja.judge.proof import ProofRequest, check_proof
-from foja.judge.trust import Trust
-from foja.proofs import batch, budget, der, ers, evm, finding
-from foja.proofs.cose import receipt
-from foja.proofs.der import DerReader, element, integer, oid, sequence, tagged
-from foja.proofs.ers import record
-from foja.proofs.evm import anchor, rlp, trie
-from foja.proofs.finding import Finding, Flaw, Status
-from foja.proofs.ots import stamp
-from foja.proofs.rekor import bundle as sigstore
-from foja.proofs.signatures import Signature, check, jws
-from foja.proofs.signatures import signer as document_signer
-from foja.proofs.tsa import Terms, certificate, chain, cms, judge, revocation, signature, token, trusted
-from foja.proofs.tsa.oids import IDENTIFIERS
+from foja.pure.core import canonical, note, serializer
+from foja.pure.core import proof as log_proof
+from foja.pure.core.bundle import archive, asic, history, manifest, names, proof_file, reader
+from foja.pure.core.bundle.archive import part, write
+from foja.pure.core.bundle.evidence_record import MAX_LISTS, encode
+from foja.pure.judge import detached, trust_parser
+from foja.pure.judge import history as judged_history
+from foja.pure.judge import proof as judged_proof
+from foja.pure.judge.container import files
+from foja.pure.judge.container.signatures import check_signatures
+from foja.pure.judge.proof import ProofRequest, check_proof
+from foja.pure.judge.trust import Trust
+from foja.pure.models.documents import signatures
+from foja.pure.models.documents.events import Fact
+from foja.pure.proofs import batch, budget, der, ers, evm, finding
+from foja.pure.proofs.cose import receipt
+from foja.pure.proofs.der import DerReader, element, integer, oid, sequence, tagged
+from foja.pure.proofs.ers import record
+from foja.pure.proofs.evm import anchor, rlp, trie
+from foja.pure.proofs.finding import Finding, Flaw, Status
+from foja.pure.proofs.ots import stamp
+from foja.pure.proofs.rekor import bundle as sigstore
+from foja.pure.proofs.signatures import Signature, check, jws
+from foja.pure.proofs.signatures import signer as document_signer
+from foja.pure.proofs.tsa import Terms, certificate, chain, cms, judge, revocation, signature, token, trusted
+from foja.pure.proofs.tsa.oids import IDENTIFIERS
 from tests.rules import blocks, sigstores
 from tests.rules.authorities import Certified, Recipe, certify, reply, root, rsa_key, signer
 from tests.rules.bundles import NOW, Scene

@@ -13,7 +13,8 @@ from pymerkle import InmemoryTree, verify_consistency, verify_inclusion
 from sigstore._internal.merkle import verify_merkle_inclusion
 from sigstore.errors import VerificationError
 
-from foja.core.merkle import (
+from foja.errors import Refused, Tampered
+from foja.pure.core.merkle import (
     EMPTY_ROOT,
     Frontier,
     check_consistency,
@@ -26,7 +27,6 @@ from foja.core.merkle import (
     leaf_hash,
     node_hash,
 )
-from foja.errors import Refused, Tampered
 
 MANY = 40
 ENTRIES = [f"entry {index}".encode() for index in range(MANY)]

@@ -7,14 +7,14 @@ from uuid import UUID
 
 import pytest
 
-from foja.core.note import Signer
+from foja.engine.monitor.follower import Monitor
+from foja.engine.monitor.signer import own_signer, vouch
+from foja.engine.monitor.source import Folder
+from foja.engine.monitor.state import State, read_state, write_state
+from foja.engine.monitor.streams import Finding
 from foja.errors import NotCovered, Refused, SetupFailed, Unavailable
-from foja.monitor.follower import Monitor
-from foja.monitor.signer import own_signer, vouch
-from foja.monitor.source import Folder
-from foja.monitor.state import State, read_state, write_state
-from foja.monitor.streams import Finding
-from foja.proofs.monitor_statement import parse_monitor_statement
+from foja.pure.core.note import Signer
+from foja.pure.proofs.monitor_statement import parse_monitor_statement
 from tests.rules.stream_logs import KEY, Leaf, checkpoint, digest, leaves, publish, restarted
 
 LOG = KEY.name

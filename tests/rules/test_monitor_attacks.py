@@ -8,17 +8,17 @@ from uuid import UUID
 
 import pytest
 
-from foja.core.merkle import EMPTY_ROOT
-from foja.core.note import Checkpoint, Signer
-from foja.core.proof import Proof
+from foja.engine.monitor.follower import Monitor
+from foja.engine.monitor.received import read_received
+from foja.engine.monitor.signer import vouch
+from foja.engine.monitor.source import Folder
+from foja.engine.monitor.state import MAX_FINDINGS, State, read_state, write_state
+from foja.engine.remote.online import NotPublic
 from foja.errors import ObjectMissing, Refused, SetupFailed, Unavailable
-from foja.monitor.follower import Monitor
-from foja.monitor.received import read_received
-from foja.monitor.signer import vouch
-from foja.monitor.source import Folder
-from foja.monitor.state import MAX_FINDINGS, State, read_state, write_state
-from foja.proofs.monitor_statement import MonitorSigner
-from foja.remote.online import NotPublic
+from foja.pure.core.merkle import EMPTY_ROOT
+from foja.pure.core.note import Checkpoint, Signer
+from foja.pure.core.proof import Proof
+from foja.pure.proofs.monitor_statement import MonitorSigner
 from tests.rules.bundles import TEXT
 from tests.rules.bundles import Scene as Bundles
 from tests.rules.stream_logs import KEY, Leaf, checkpoint, leaves, publish, restarted

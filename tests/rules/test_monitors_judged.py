@@ -11,26 +11,26 @@ from uuid import UUID
 import pytest
 
 import foja
-from foja.core.bundle import names
-from foja.core.bundle.assembly import Contents
-from foja.core.bundle.manifest import StreamHead
-from foja.core.canonical import Json
-from foja.core.chain import leaf_entry
-from foja.core.note import Checkpoint, Signer
-from foja.core.proof import Proof, parse_proof
+from foja.engine.monitor.follower import Monitor
+from foja.engine.monitor.signer import vouch
+from foja.engine.monitor.source import Folder
+from foja.engine.monitor.state import State
 from foja.errors import Refused
-from foja.judge.others.monitors import RESTARTED
-from foja.judge.render.text import as_text
-from foja.judge.render.words import say_time
-from foja.judge.report import Report, Verdict
-from foja.judge.trust_parser import read
-from foja.monitor.follower import Monitor
-from foja.monitor.signer import vouch
-from foja.monitor.source import Folder
-from foja.monitor.state import State
-from foja.proofs.cosignature import CosignerSigner
-from foja.proofs.finding import Finding, Reason, Status
-from foja.proofs.monitor_statement import MonitorSigner, MonitorStatement, parse_monitor_statement
+from foja.pure.core.bundle import names
+from foja.pure.core.bundle.assembly import Contents
+from foja.pure.core.bundle.manifest import StreamHead
+from foja.pure.core.canonical import Json
+from foja.pure.core.chain import leaf_entry
+from foja.pure.core.note import Checkpoint, Signer
+from foja.pure.core.proof import Proof, parse_proof
+from foja.pure.judge.others.monitors import RESTARTED
+from foja.pure.judge.render.text import as_text
+from foja.pure.judge.render.words import say_time
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.cosignature import CosignerSigner
+from foja.pure.proofs.finding import Finding, Reason, Status
+from foja.pure.proofs.monitor_statement import MonitorSigner, MonitorStatement, parse_monitor_statement
 from tests.rules.bundles import ENTITY, TEXT
 from tests.rules.stream_logs import checkpoint, publish
 from tests.rules.streams import stream

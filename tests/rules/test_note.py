@@ -17,8 +17,8 @@ from sigstore._internal.trust import Keyring, RekorKeyring
 from sigstore.errors import VerificationError
 from sigstore_models.common.v1 import PublicKey, PublicKeyDetails
 
-from foja.core.note import Checkpoint, Signer, Verifier, open_note, parse_checkpoint, split_note
 from foja.errors import Refused, Tampered
+from foja.pure.core.note import Checkpoint, Signer, Verifier, open_note, parse_checkpoint, split_note
 
 # The example in the documentation of golang.org/x/mod/sumdb/note, key included.
 GO_VKEY = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"

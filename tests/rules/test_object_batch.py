@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from foja.blobs.batch import Batch
+from foja.engine.blobs.batch import Batch
 
 
 @pytest.mark.parametrize("senders", [1, 2])

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foja.conversations import order
-from foja.ledger.event import Event, Transient
+from foja.domains.conversations import order
+from foja.engine.ledger.event import Event, Transient
 from tests.vectors.order_cases import VECTORS, by_hand, cases, drawn, literally
 
 CASES = json.loads(VECTORS.read_text())

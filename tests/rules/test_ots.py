@@ -28,11 +28,11 @@ from opentimestamps.core.serialize import BytesDeserializationContext
 from opentimestamps.core.timestamp import DetachedTimestampFile, Timestamp
 
 from foja.errors import Refused, Tampered
-from foja.proofs.finding import Finding, Reason, Status
-from foja.proofs.ots import check
-from foja.proofs.ots.header import Header
-from foja.proofs.ots.network import MAINNET_DIFFICULTY
-from foja.proofs.ots.stamp import MAGIC, parse_stamp
+from foja.pure.proofs.finding import Finding, Reason, Status
+from foja.pure.proofs.ots import check
+from foja.pure.proofs.ots.header import Header
+from foja.pure.proofs.ots.network import MAINNET_DIFFICULTY
+from foja.pure.proofs.ots.stamp import MAGIC, parse_stamp
 from tests.rules.stamps import CALENDAR, DIGEST, END, HEADER, PROOF, WAY, block, mined, written
 from tests.vectors.shared import shared
 

@@ -13,12 +13,12 @@ from opentimestamps.core.serialize import BytesDeserializationContext, BytesSeri
 from opentimestamps.core.timestamp import DetachedTimestampFile
 from opentimestamps.core.timestamp import Timestamp as TheirTimestamp
 
-from foja.core.merkle import Frontier, inclusion_proof, leaf_hash, node_hash
 from foja.errors import Tampered
-from foja.proofs.finding import Status
-from foja.proofs.ots import check
-from foja.proofs.ots.batch import batch_operations, write_stamp
-from foja.proofs.ots.timestamp import MAX_OPERATIONS, Timestamp
+from foja.pure.core.merkle import Frontier, inclusion_proof, leaf_hash, node_hash
+from foja.pure.proofs.finding import Status
+from foja.pure.proofs.ots import check
+from foja.pure.proofs.ots.batch import batch_operations, write_stamp
+from foja.pure.proofs.ots.timestamp import MAX_OPERATIONS, Timestamp
 from tests.rules.stamps import mined
 
 ROOT = sha256(b"root").digest()

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-SHEET = (files("foja.web") / "static" / "page.css").read_text("utf-8")
+SHEET = (files("foja.interfaces.web") / "static" / "page.css").read_text("utf-8")
 TONES = ("good", "warn", "info", "bad")
 TEXT = [
     *((ink, ground) for ink in ("ink", "soft", "link") for ground in ("back", "card")),

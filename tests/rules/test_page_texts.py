@@ -11,24 +11,24 @@ from string import Formatter
 import pytest
 from jinja2 import nodes
 
-from foja.alerts.model.alert import Severity
-from foja.alerts.model.table import ALERTS, GROUPS
-from foja.documents.lists import STATES
-from foja.documents.model.events import DOCUMENT
-from foja.documents.model.signatures import SignatureStatus
-from foja.documents.model.states import EvidenceStatus, Pipeline
-from foja.jobs.model.view import STATES as JOB_STATES
-from foja.web.pages import texts
-from foja.web.pages.frame.language import LANGUAGES, Table, Texts, choose_language
-from foja.web.pages.frame.page import ENVIRONMENT
-from foja.web.pages.system.alert_rows import TONES
+from foja.domains.documents.lists import STATES
+from foja.interfaces.web.pages import texts
+from foja.interfaces.web.pages.frame.language import LANGUAGES, Table, Texts, choose_language
+from foja.interfaces.web.pages.frame.page import ENVIRONMENT
+from foja.interfaces.web.pages.system.alert_rows import TONES
+from foja.pure.models.alerts.alert import Severity
+from foja.pure.models.alerts.table import ALERTS, GROUPS
+from foja.pure.models.documents.events import DOCUMENT
+from foja.pure.models.documents.signatures import SignatureStatus
+from foja.pure.models.documents.states import EvidenceStatus, Pipeline
+from foja.pure.models.jobs.view import STATES as JOB_STATES
 
 TABLES: dict[str, Table] = {
     each.name.rpartition(".")[2]: import_module(each.name).TEXTS
     for each in pkgutil.walk_packages(texts.__path__, f"{texts.__name__}.")
     if not each.ispkg
 }
-TEMPLATES = Path(str(files("foja.web") / "templates"))
+TEMPLATES = Path(str(files("foja.interfaces.web") / "templates"))
 USERS = {  # which table a template is rendered with
     "conversations": "conversations", "documents": "documents", "galleries": "galleries",
     "system": None, "parts.html": "shared", "base.html": "shared", "error.html": "shared",

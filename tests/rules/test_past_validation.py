@@ -14,18 +14,18 @@ import pytest
 from cryptography.x509 import DeltaCRLIndicator, ReasonFlags
 
 import foja
-from foja.core.bundle import assembly
-from foja.core.bundle.archive import write
-from foja.embedded.tsa.issuer import new_root
+from foja.engine.embedded.tsa.issuer import new_root
 from foja.errors import Refused
-from foja.judge.detached import Detached
-from foja.judge.render import as_html, as_text
-from foja.judge.render.headline import headline
-from foja.judge.render.notices import translate
-from foja.judge.report import Report, Verdict
-from foja.judge.trust import Trust
-from foja.judge.trust_parser import read
-from foja.proofs.finding import Finding, Reason, Status
+from foja.pure.core.bundle import assembly
+from foja.pure.core.bundle.archive import write
+from foja.pure.judge.detached import Detached
+from foja.pure.judge.render import as_html, as_text
+from foja.pure.judge.render.headline import headline
+from foja.pure.judge.render.notices import translate
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.judge.trust import Trust
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.finding import Finding, Reason, Status
 from tests.rules.authorities import Certified, Recipe, certify, reply, root, rsa_key, signer, token
 from tests.rules.authorities import replace as changed
 from tests.rules.bundles import NOW, Scene, Stamper

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.anchors.polygon import Polygon, PolygonTerms
-from foja.anchors.polygon.fees import Fees, first_fees, proven_fee, replacement_fees
-from foja.anchors.polygon.state import (
+from foja.engine.anchors.polygon import Polygon, PolygonTerms
+from foja.engine.anchors.polygon.fees import Fees, first_fees, proven_fee, replacement_fees
+from foja.engine.anchors.polygon.state import (
     Block,
     confirmed_block,
     transactions,
@@ -23,8 +23,8 @@ from foja.anchors.polygon.state import (
     without_block,
 )
 from foja.errors import SetupFailed, Unavailable
-from foja.proofs.evm import eip1559
-from foja.proofs.evm.signer import PrivateKey
+from foja.pure.proofs.evm import eip1559
+from foja.pure.proofs.evm.signer import PrivateKey
 from tests.rules.blocks import KEY, SENDER, scene
 from tests.wallet import Account
 

@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import foja
-from foja.core.bundle import proof_file
-from foja.core.bundle.archive import Part, part, write
-from foja.core.canonical import Json, canonical
-from foja.core.excerpt import Excerpt
-from foja.judge.render import as_html, as_text
-from foja.judge.report import Report, Verdict
-from foja.proofs.finding import Reason
+from foja.pure.core.bundle import proof_file
+from foja.pure.core.bundle.archive import Part, part, write
+from foja.pure.core.canonical import Json, canonical
+from foja.pure.core.excerpt import Excerpt
+from foja.pure.judge.render import as_html, as_text
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.proofs.finding import Reason
 from tests.rules.bundles import CONVERSATION, NOW, Scene
 from tests.rules.streams import stream
 

@@ -15,24 +15,24 @@ from typing import Any
 import pytest
 
 import foja
-from foja.certificate.font import replace_missing
-from foja.certificate.page import certificate
-from foja.cli.chat.transcript import Deadlines, groups
-from foja.cli.output import escape, print_lines, table
-from foja.conversations.model.view import ConversationView
-from foja.core.bundle import names, proof_file
-from foja.core.bundle.archive import part, write
-from foja.core.excerpt import FORM
-from foja.judge.render import as_html, as_text
-from foja.judge.render.headline import headline
-from foja.judge.render.statements import say
-from foja.judge.render.translations import LANGUAGES, TRANSLATIONS
-from foja.judge.render.view import view_report
-from foja.judge.report import Report, Revoked, Subject, Verdict
-from foja.proofs.contents import Act, Statement
-from foja.proofs.finding import Finding, Reason, ShownEvent, Status, TrustItem
-from foja.quotation import CLOSE, LONGEST, OPEN, QUOTATION, Foreign, is_short, quoted
-from foja.web.pages.frame.page import ENVIRONMENT
+from foja.interfaces.certificate.font import replace_missing
+from foja.interfaces.certificate.page import certificate
+from foja.interfaces.cli.chat.transcript import Deadlines, groups
+from foja.interfaces.cli.output import escape, print_lines, table
+from foja.interfaces.web.pages.frame.page import ENVIRONMENT
+from foja.pure.core.bundle import names, proof_file
+from foja.pure.core.bundle.archive import part, write
+from foja.pure.core.excerpt import FORM
+from foja.pure.judge.render import as_html, as_text
+from foja.pure.judge.render.headline import headline
+from foja.pure.judge.render.statements import say
+from foja.pure.judge.render.translations import LANGUAGES, TRANSLATIONS
+from foja.pure.judge.render.view import view_report
+from foja.pure.judge.report import Report, Revoked, Subject, Verdict
+from foja.pure.models.conversations.view import ConversationView
+from foja.pure.proofs.contents import Act, Statement
+from foja.pure.proofs.finding import Finding, Reason, ShownEvent, Status, TrustItem
+from foja.pure.quotation import CLOSE, LONGEST, OPEN, QUOTATION, Foreign, is_short, quoted
 from tests.rules.bundles import ENTITY, NOW, TEXT, Scene
 from tests.rules.histories import envelope
 from tests.rules.pdf_text import pdf_lines

@@ -6,8 +6,8 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from uuid import UUID
 
-from foja.ledger.event import Event
-from foja.ledger.reader import Position
+from foja.engine.ledger.event import Event
+from foja.engine.ledger.reader import Position
 
 STREAM, ID, AT = UUID(int=1), UUID(int=2), datetime(2026, 11, 18, tzinfo=UTC)
 

@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 from scitt_cose import build_receipt, verify_consistency, verify_receipt, verify_sign1
 
 import foja
-from foja.core.excerpt import Excerpt
-from foja.core.note import Signer, parse_checkpoint, split_note
 from foja.errors import Malformed, Tampered
-from foja.judge.render import as_text
-from foja.judge.render.translations import LANGUAGES
-from foja.judge.report import Report, Verdict
-from foja.proofs.cose import (
+from foja.pure.core.excerpt import Excerpt
+from foja.pure.core.note import Signer, parse_checkpoint, split_note
+from foja.pure.judge.render import as_text
+from foja.pure.judge.render.translations import LANGUAGES
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.proofs.cose import (
     ConsistencyReceipt,
     Receipt,
     read_receipt,
     write_consistency,
     write_receipt,
 )
-from foja.proofs.cose.cbor import Cbor, decode, encode
+from foja.pure.proofs.cose.cbor import Cbor, decode, encode
 from tests.other_tools import SCITT, agreed
 from tests.rules.bundles import NOW, Scene
 from tests.rules.logs import MemoryLog

@@ -21,11 +21,11 @@ from sigstore.verify import Verifier as TheirVerifier
 from sigstore.verify.policy import UnsafeNoOp
 from sigstore_models.common.v1 import HashAlgorithm
 
-from foja.core.note import Verifier
 from foja.errors import Refused
-from foja.judge.proof import ProofRequest, check_proof
-from foja.judge.trust_parser import read
-from foja.proofs.finding import Finding, Reason, Status
+from foja.pure.core.note import Verifier
+from foja.pure.judge.proof import ProofRequest, check_proof
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.finding import Finding, Reason, Status
 from tests.rules.sigstores import DIGEST, IDENTITY, ISSUER, NOW, Change, Instance, armour, spki, text64
 from tests.vectors.shared import shared
 

@@ -14,16 +14,16 @@ from uuid import UUID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foja.anchors.network import Batch, Confirmed, Progress, Refused, Waiting
-from foja.anchors.rekor import Rekor, RekorTerms
-from foja.core.note import Verifier
-from foja.embedded.signing_keys import SigningKeys
-from foja.judge.proof import ProofRequest, check_proof
-from foja.judge.trust_parser import read
-from foja.proofs.finding import Status
-from foja.proofs.rekor.builder import SignedDigest
-from foja.proofs.tsa import Terms, trusted
-from foja.remote.networks.rekor import Added
+from foja.engine.anchors.network import Batch, Confirmed, Progress, Refused, Waiting
+from foja.engine.anchors.rekor import Rekor, RekorTerms
+from foja.engine.embedded.signing_keys import SigningKeys
+from foja.engine.remote.networks.rekor import Added
+from foja.pure.core.note import Verifier
+from foja.pure.judge.proof import ProofRequest, check_proof
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.finding import Status
+from foja.pure.proofs.rekor.builder import SignedDigest
+from foja.pure.proofs.tsa import Terms, trusted
 from tests.counterparties.rekor import RekorLog
 from tests.rules.bundles import NOW, Stamper
 from tests.rules.test_judge_fuzz import changed

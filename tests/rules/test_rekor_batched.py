@@ -25,22 +25,22 @@ from sigstore_models.bundle.v1 import Bundle as TheirBundle
 from sigstore_models.rekor.v2.entry import CreateEntryRequest
 
 import foja
-from foja.core import tiles
-from foja.core.bundle import names
-from foja.core.bundle.reader import open_container
-from foja.core.canonical import Json, canonical
-from foja.core.merkle import Frontier, inclusion_proof, leaf_hash
-from foja.core.note import Checkpoint, Signer
-from foja.judge.missing import missing_trees
-from foja.judge.proof import ProofRequest, check_proof, kind_of
-from foja.judge.report import Verdict
-from foja.judge.trust_parser import read
-from foja.proofs.batch import BatchPlace
-from foja.proofs.finding import Finding, Reason, Status
-from foja.proofs.rekor.batched import encode_batched, split_batched
-from foja.proofs.rekor.body import read_body
-from foja.proofs.rekor.builder import SignedDigest, encode_bundle, prove_inclusion, recorded_entry
-from foja.proofs.rekor.trusted_root import TransparencyLog
+from foja.pure.core import tiles
+from foja.pure.core.bundle import names
+from foja.pure.core.bundle.reader import open_container
+from foja.pure.core.canonical import Json, canonical
+from foja.pure.core.merkle import Frontier, inclusion_proof, leaf_hash
+from foja.pure.core.note import Checkpoint, Signer
+from foja.pure.judge.missing import missing_trees
+from foja.pure.judge.proof import ProofRequest, check_proof, kind_of
+from foja.pure.judge.report import Verdict
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.batch import BatchPlace
+from foja.pure.proofs.finding import Finding, Reason, Status
+from foja.pure.proofs.rekor.batched import encode_batched, split_batched
+from foja.pure.proofs.rekor.body import read_body
+from foja.pure.proofs.rekor.builder import SignedDigest, encode_bundle, prove_inclusion, recorded_entry
+from foja.pure.proofs.rekor.trusted_root import TransparencyLog
 from tests.rules import bundles
 from tests.rules.bundles import NOW, Stamper
 

@@ -10,12 +10,12 @@ from json import loads
 
 import pytest
 
-from foja.core import tiles
-from foja.core.merkle import Frontier, leaf_hash
-from foja.core.note import Checkpoint, Signer
-from foja.judge.proof import ProofRequest, check_proof
-from foja.judge.trust_parser import read
-from foja.proofs.finding import Finding, Reason, Status
+from foja.pure.core import tiles
+from foja.pure.core.merkle import Frontier, leaf_hash
+from foja.pure.core.note import Checkpoint, Signer
+from foja.pure.judge.proof import ProofRequest, check_proof
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.finding import Finding, Reason, Status
 from tests.rules.bundles import NOW
 from tests.rules.sigstores import Instance, armour, spki
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.judge.render import as_text
-from foja.judge.report import Report, Subject, Verdict, decide, instant
-from foja.proofs.finding import Finding, Reason, Status
+from foja.pure.judge.render import as_text
+from foja.pure.judge.report import Report, Subject, Verdict, decide, instant
+from foja.pure.proofs.finding import Finding, Reason, Status
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 kinds = st.sampled_from(["tsa", "bitcoin", "polygon", "rekor"])

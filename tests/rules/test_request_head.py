@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from foja.web.head import check_head
-from foja.web.problems import Rejected
+from foja.interfaces.web.head import check_head
+from foja.interfaces.web.problems import Rejected
 
 HOST = (b"host", b"localhost:8000")
 

@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 
 import foja
-from foja.core.bundle.assembly import Contents
-from foja.judge.report import Report, Verdict
-from foja.proofs.finding import Reason
+from foja.pure.core.bundle.assembly import Contents
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.proofs.finding import Reason
 from tests.rules.bundles import NOW, Scene, Stamper
 
 SCENE = Scene()

@@ -11,12 +11,12 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
-from foja.settings import Settings
-from foja.web.access.front import Front
-from foja.web.application import create_application
-from foja.web.binding import OperationRoute
-from foja.web.limits.admission import admit
-from foja.web.log import files
+from foja.engine.settings import Settings
+from foja.interfaces.web.access.front import Front
+from foja.interfaces.web.application import create_application
+from foja.interfaces.web.binding import OperationRoute
+from foja.interfaces.web.limits.admission import admit
+from foja.interfaces.web.log import files
 
 
 def application() -> FastAPI:

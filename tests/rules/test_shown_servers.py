@@ -7,11 +7,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from foja.anchors.bitcoin import BitcoinTerms
-from foja.anchors.rekor_log import log_key
+from foja.engine.anchors.bitcoin import BitcoinTerms
+from foja.engine.anchors.rekor_log import log_key
+from foja.engine.remote.names import reason_of, server_name
+from foja.engine.settings import load
 from foja.errors import SetupFailed
-from foja.remote.names import reason_of, server_name
-from foja.settings import load
 
 SECRET = "0x" + "ac" * 32
 URL = f"https://user:{SECRET}@example.org:8443/{SECRET}?token={SECRET}"

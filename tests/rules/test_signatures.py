@@ -13,10 +13,10 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.proofs.finding import Reason, Status
-from foja.proofs.signatures import Signature, SignerTerms, check, judge
-from foja.proofs.signatures.signer import MAX_BYTES
-from foja.proofs.tsa import trusted
+from foja.pure.proofs.finding import Reason, Status
+from foja.pure.proofs.signatures import Signature, SignerTerms, check, judge
+from foja.pure.proofs.signatures.signer import MAX_BYTES
+from foja.pure.proofs.tsa import trusted
 from tests.rules.authorities import CODE_SIGNING, DAY, NOW, TIME_STAMPING, Certified, root
 from tests.rules.signatures import (
     CONTENT,

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from foja.cli import main
-from foja.embedded.signing_keys import FOLDER, SigningKey, SigningKeys, rotation
+from foja.engine.embedded.signing_keys import FOLDER, SigningKey, SigningKeys, rotation
 from foja.errors import Refused, SetupFailed
-from foja.judge.trust_parser import read
-from foja.proofs.keys import public_key, signs_digest
+from foja.interfaces.cli import main
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.keys import public_key, signs_digest
 
 START = datetime(2026, 11, 17, tzinfo=UTC)
 

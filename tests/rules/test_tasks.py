@@ -8,9 +8,9 @@ import gc
 
 import pytest
 
-from foja import tasks
-from foja.cli.services import in_background
-from foja.maintenance.loop import side_by_side
+from foja.engine import tasks
+from foja.engine.maintenance.loop import side_by_side
+from foja.interfaces.cli.services import in_background
 
 
 @pytest.fixture(autouse=True)

@@ -10,13 +10,13 @@ import pytest
 
 import foja
 from foja.errors import Refused
-from foja.judge.render import as_html, as_text
-from foja.judge.render.headline import headline
-from foja.judge.report import Report, Verdict
-from foja.judge.trust_parser import read
-from foja.proofs.finding import Reason, Status
-from foja.proofs.notices import TEST_NOTICE
-from foja.proofs.ots.network import MAINNET_DIFFICULTY
+from foja.pure.judge.render import as_html, as_text
+from foja.pure.judge.render.headline import headline
+from foja.pure.judge.report import Report, Verdict
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.finding import Reason, Status
+from foja.pure.proofs.notices import TEST_NOTICE
+from foja.pure.proofs.ots.network import MAINNET_DIFFICULTY
 from tests.rules import blocks
 from tests.rules.bundles import NOW, Scene
 from tests.rules.stamps import HEADER, PROOF

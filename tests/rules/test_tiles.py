@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foja.core.merkle import (
+from foja.errors import Refused, Tampered
+from foja.pure.core.merkle import (
     Frontier,
     check_consistency,
     check_inclusion,
@@ -17,7 +18,7 @@ from foja.core.merkle import (
     inclusion_spans,
     leaf_hash,
 )
-from foja.core.tiles import (
+from foja.pure.core.tiles import (
     Tile,
     consistency_tiles,
     decode_entries,
@@ -31,7 +32,6 @@ from foja.core.tiles import (
     prove_consistency,
     prove_inclusion,
 )
-from foja.errors import Refused, Tampered
 
 MANY = 70_000
 LEAVES = [leaf_hash(index.to_bytes(4, "big")) for index in range(MANY)]

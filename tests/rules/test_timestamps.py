@@ -11,14 +11,14 @@ from uuid import UUID
 
 import pytest
 
-from foja.core.bundle.record import recorded
-from foja.documents.model.events import DOCUMENT
-from foja.documents.stamper import Stamper
-from foja.documents.workers.timestamps import stamp_batch, stamp_witnesses
-from foja.jobs.outcome import Done, GiveUp, Job
-from foja.proofs.der import integer, plain, sequence
-from foja.proofs.ers import judge as judge_record
-from foja.proofs.tsa import Terms, read_request, trusted
+from foja.domains.documents.stamper import Stamper
+from foja.domains.documents.workers.timestamps import stamp_batch, stamp_witnesses
+from foja.engine.jobs.outcome import Done, GiveUp, Job
+from foja.pure.core.bundle.record import recorded
+from foja.pure.models.documents.events import DOCUMENT
+from foja.pure.proofs.der import integer, plain, sequence
+from foja.pure.proofs.ers import judge as judge_record
+from foja.pure.proofs.tsa import Terms, read_request, trusted
 from tests.rules.authorities import DAY, Recipe, reply, root, signer
 from tests.rules.streams import stream
 
@@ -178,7 +178,7 @@ async def test_a_token_that_fails_its_checks_fails_every_attempt() -> None:
 
 
 async def test_a_token_too_large_for_a_record_fails_every_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foja.documents.stamper.MAX_BATCH_TOKEN", 100)
+    monkeypatch.setattr("foja.domains.documents.stamper.MAX_BATCH_TOKEN", 100)
     jobs = jobs_for(DIGEST.hex(), sha256(b"other").hexdigest())
     for outcome in await stamp_batch(Stamper([Counting()], Terms(trusted(ROOT.der))), jobs):
         assert isinstance(outcome, Done)

@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from foja import errors
-from foja.conversations.model.events import CONVERSATION, TRANSIENT, check_transient
-from foja.ledger.event import Transient
+from foja.engine.ledger.event import Transient
+from foja.pure.models.conversations.events import CONVERSATION, TRANSIENT, check_transient
 
 PAYLOADS: dict[str, dict[str, object]] = {
     "thinking_chunk": {"text": "h"},

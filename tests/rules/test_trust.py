@@ -17,13 +17,13 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.core.note import Signer
 from foja.errors import Refused
-from foja.judge.proof import ProofRequest, check_proof
-from foja.judge.trust import Identity, Trust
-from foja.judge.trust_parser import read
-from foja.proofs.ots.network import MAINNET_DIFFICULTY
-from foja.proofs.tsa import Terms, judge, trusted
+from foja.pure.core.note import Signer
+from foja.pure.judge.proof import ProofRequest, check_proof
+from foja.pure.judge.trust import Identity, Trust
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.ots.network import MAINNET_DIFFICULTY
+from foja.pure.proofs.tsa import Terms, judge, trusted
 from tests.rules.bundles import NOW as MADE
 from tests.rules.bundles import Scene
 

@@ -13,9 +13,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
-from foja.proofs.der import BOOLEAN, OCTETS, element, integer, oid, oid_content, plain, sequence, tagged
-from foja.proofs.finding import Reason, Status
-from foja.proofs.tsa import LOCAL_NOTICE, LOCAL_POLICY, Checked, Terms, judge, trusted
+from foja.pure.proofs.der import BOOLEAN, OCTETS, element, integer, oid, oid_content, plain, sequence, tagged
+from foja.pure.proofs.finding import Reason, Status
+from foja.pure.proofs.tsa import LOCAL_NOTICE, LOCAL_POLICY, Checked, Terms, judge, trusted
 from tests.rules.authorities import (
     CODE_SIGNING,
     DAY,

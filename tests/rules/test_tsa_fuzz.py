@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foja.errors import Malformed
-from foja.proofs.der import element, sequence, tagged
-from foja.proofs.finding import Reason, Status
-from foja.proofs.tsa import Terms, judge, read_request, request, trusted
-from foja.proofs.tsa.token import MAX_BYTES
+from foja.pure.proofs.der import element, sequence, tagged
+from foja.pure.proofs.finding import Reason, Status
+from foja.pure.proofs.tsa import Terms, judge, read_request, request, trusted
+from foja.pure.proofs.tsa.token import MAX_BYTES
 from tests.rules.authorities import Recipe, reply, root, signer
 
 DIGEST = sha256(b"a sheet").digest()

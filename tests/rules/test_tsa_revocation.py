@@ -15,8 +15,8 @@ from cryptography.x509 import ReasonFlags, ocsp
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from foja.errors import Refused
-from foja.proofs.finding import Reason, Status
-from foja.proofs.tsa import Terms, judge, revocation_lists, trusted
+from foja.pure.proofs.finding import Reason, Status
+from foja.pure.proofs.tsa import Terms, judge, revocation_lists, trusted
 from tests.rules.authorities import DAY, NOW, Certified, Recipe, certify, reply, root, rsa_key, signer
 
 DIGEST = sha256(b"a sheet").digest()

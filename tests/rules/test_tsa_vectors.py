@@ -7,8 +7,8 @@ from hashlib import new as digest_by
 
 import pytest
 
-from foja.proofs.finding import Reason, Status
-from foja.proofs.tsa import Checked, Terms, Timestamp, judge, read_request, trusted
+from foja.pure.proofs.finding import Reason, Status
+from foja.pure.proofs.tsa import Checked, Terms, Timestamp, judge, read_request, trusted
 from tests.vectors.shared import shared
 
 TODAY = datetime(2026, 11, 16, tzinfo=UTC)

@@ -10,8 +10,8 @@ import pytest
 import rfc8785
 
 from foja.errors import SetupFailed
-from foja.images.model.thumbhash import thumbhash
-from foja.images.model.variants import SETS, VariantSpec, set_digest, specs_of
+from foja.pure.models.images.thumbhash import thumbhash
+from foja.pure.models.images.variants import SETS, VariantSpec, set_digest, specs_of
 
 DESKTOP = VariantSpec("desktop", 320, 260, "jpeg", 90, 0, "pad")
 

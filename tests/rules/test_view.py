@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foja.conversations.model.view import ConversationView, reduce
-from foja.ledger.event import Event, Reset, Transient
+from foja.engine.ledger.event import Event, Reset, Transient
+from foja.pure.models.conversations.view import ConversationView, reduce
 from tests.rules.histories import History, envelope, history
 
 Item = dict[str, Any]

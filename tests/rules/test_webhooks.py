@@ -14,10 +14,10 @@ from standardwebhooks.webhooks import Webhook as Reference
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from foja.errors import BadPayload, SetupFailed
-from foja.webhooks.model.addresses import is_listed, parse_networks, refusal_of
-from foja.webhooks.model.message import Delivery
-from foja.webhooks.model.rules import check_kinds, check_url, delay_after
-from foja.webhooks.model.signature import decode_secret, encode_secret, sign
+from foja.pure.models.webhooks.addresses import is_listed, parse_networks, refusal_of
+from foja.pure.models.webhooks.message import Delivery
+from foja.pure.models.webhooks.rules import check_kinds, check_url, delay_after
+from foja.pure.models.webhooks.signature import decode_secret, encode_secret, sign
 
 
 def now() -> int:

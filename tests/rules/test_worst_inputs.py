@@ -20,28 +20,28 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 import foja
-from foja.core.bundle import asic, assembly, history, names
-from foja.core.bundle.archive import part, write
-from foja.core.bundle.assembly import Contents
-from foja.core.bundle.evidence_record import encode
-from foja.core.bundle.manifest import MAX_PROOFS
-from foja.core.bundle.proof_file import proof_file
-from foja.core.canonical import Json, canonical
-from foja.core.note import Checkpoint, parse_checkpoint, split_note
-from foja.core.proof import MAX_BYTES as TLOG_PROOF_BYTES
 from foja.errors import FojaError
-from foja.judge.container.bundle import BundleRequest, judge_bundle
-from foja.judge.history import check_event, check_history
-from foja.judge.proof import MAX_BYTES as LARGEST_PROOF
-from foja.judge.proof import ProofRequest, check_proof
-from foja.judge.trust_parser import MAX_BYTES as LARGEST_TRUST
-from foja.judge.trust_parser import read
-from foja.proofs.cose import write_receipt
-from foja.proofs.cosignature import CosignatureAlgorithm, CosignerSigner
-from foja.proofs.ers import root_of
-from foja.proofs.monitor_statement import MonitorSigner, MonitorStatement
-from foja.proofs.ots.stamp import BITCOIN, MAGIC
-from foja.proofs.tsa.cms import MAX_CERTIFICATES
+from foja.pure.core.bundle import asic, assembly, history, names
+from foja.pure.core.bundle.archive import part, write
+from foja.pure.core.bundle.assembly import Contents
+from foja.pure.core.bundle.evidence_record import encode
+from foja.pure.core.bundle.manifest import MAX_PROOFS
+from foja.pure.core.bundle.proof_file import proof_file
+from foja.pure.core.canonical import Json, canonical
+from foja.pure.core.note import Checkpoint, parse_checkpoint, split_note
+from foja.pure.core.proof import MAX_BYTES as TLOG_PROOF_BYTES
+from foja.pure.judge.container.bundle import BundleRequest, judge_bundle
+from foja.pure.judge.history import check_event, check_history
+from foja.pure.judge.proof import MAX_BYTES as LARGEST_PROOF
+from foja.pure.judge.proof import ProofRequest, check_proof
+from foja.pure.judge.trust_parser import MAX_BYTES as LARGEST_TRUST
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.cose import write_receipt
+from foja.pure.proofs.cosignature import CosignatureAlgorithm, CosignerSigner
+from foja.pure.proofs.ers import root_of
+from foja.pure.proofs.monitor_statement import MonitorSigner, MonitorStatement
+from foja.pure.proofs.ots.stamp import BITCOIN, MAGIC
+from foja.pure.proofs.tsa.cms import MAX_CERTIFICATES
 from tests.rules import authorities, sigstores, stamps
 from tests.rules.all_proofs import all_proofs
 from tests.rules.batches import digests_of, stamp_batch

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 import psycopg
 
-from foja.embedded.postgres import running
+from foja.engine.embedded.postgres import running
 from tests.faults.endurance.scene import Scene
 from tests.faults.test_documents import EVIL
 from tests.faults.test_held_locks import holding

@@ -17,7 +17,7 @@ from uuid import UUID
 
 import psycopg
 
-from foja.embedded.postgres import running
+from foja.engine.embedded.postgres import running
 from tests.faults import load
 from tests.faults.endurance import depositor
 from tests.faults.load import Order, read_diary

@@ -17,8 +17,8 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.embedded.postgres import stop
-from foja.observe.audit import audit as find_problems
+from foja.engine.embedded.postgres import stop
+from foja.engine.observe.audit import audit as find_problems
 from tests.faults.endurance.faults import FAULTS, Fault
 from tests.faults.endurance.scene import Scene, wait_for
 from tests.faults.load import read_diary

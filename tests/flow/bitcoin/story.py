@@ -13,9 +13,9 @@ from pathlib import Path
 from subprocess import PIPE, STDOUT, run
 from uuid import uuid4
 
-from foja.anchors.bitcoin import Bitcoin, BitcoinTerms
-from foja.anchors.network import Batch, Confirmed, Place, Progress
-from foja.core.merkle import leaf_hash
+from foja.engine.anchors.bitcoin import Bitcoin, BitcoinTerms
+from foja.engine.anchors.network import Batch, Confirmed, Place, Progress
+from foja.pure.core.merkle import leaf_hash
 from tests.counterparties.bitcoin_node import BitcoinNode
 from tests.counterparties.ots_calendar import Calendar
 from tests.rules.test_ots_written import tree

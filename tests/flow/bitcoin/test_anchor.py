@@ -15,14 +15,14 @@ from opentimestamps.core.serialize import BytesDeserializationContext
 from opentimestamps.core.timestamp import DetachedTimestampFile
 
 import foja
-from foja.anchors.bitcoin import Bitcoin
-from foja.anchors.network import Confirmed, Refused, Waiting
+from foja.engine.anchors.bitcoin import Bitcoin
+from foja.engine.anchors.network import Confirmed, Refused, Waiting
 from foja.errors import Refused as RefusedRequest
 from foja.errors import Unavailable
-from foja.judge.render.headline import headline
-from foja.judge.report import Verdict
-from foja.proofs.finding import Reason, Status
-from foja.proofs.ots.header import Header
+from foja.pure.judge.render.headline import headline
+from foja.pure.judge.report import Verdict
+from foja.pure.proofs.finding import Reason, Status
+from foja.pure.proofs.ots.header import Header
 from tests.counterparties.bitcoin_node import BitcoinNode, bitcoin_node
 from tests.counterparties.block_server import block_server
 from tests.counterparties.ots_calendar import Calendar

@@ -10,11 +10,11 @@ from opentimestamps.core.op import OpSHA1
 from opentimestamps.core.timestamp import Timestamp
 
 import foja
-from foja.anchors.bitcoin import Bitcoin
-from foja.anchors.network import Refused, Waiting
+from foja.engine.anchors.bitcoin import Bitcoin
+from foja.engine.anchors.network import Refused, Waiting
 from foja.errors import Refused as RefusedRequest
 from foja.errors import Unavailable
-from foja.judge.report import Verdict
+from foja.pure.judge.report import Verdict
 from tests.counterparties.bitcoin_node import BitcoinNode
 from tests.counterparties.ots_calendar import Calendar, ots_calendar
 from tests.counterparties.ports import free_port

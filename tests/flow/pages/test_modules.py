@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from foja.images.model.thumbhash import thumbhash
+from foja.pure.models.images.thumbhash import thumbhash
 from tests.counterparties.npm import installed
 from tests.flow.javascript import MODULE, NODE, needs_node
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from foja.app import App
-from foja.quotation import QUOTATION, quoted
+from foja.pure.quotation import QUOTATION, quoted
 from tests.flow.access_scene import log_in, make_key, origin
 from tests.flow.client import served
 from tests.flow.javascript import needs_node, run_script
