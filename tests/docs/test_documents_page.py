@@ -20,8 +20,8 @@ from foja.pure.models.documents.states import Pipeline, State
 from foja.pure.models.documents.track import REORGED
 from tests.docs.pages import ROOT, prose
 from tests.rules.document_histories import Fact, confirmed, failed, history
+from tests.rules.models.test_documents_played import play
 from tests.rules.played_documents import Played
-from tests.rules.test_documents_played import play
 
 PAGE = ROOT / "docs" / "documents.md"
 TEXT = prose(PAGE)

@@ -15,7 +15,7 @@ import pytest
 from foja.engine.ledger.event import draft, new_id
 from foja.engine.sql import query
 from foja.pure.models.conversations.events import CONVERSATION
-from tests.database.seed import FALLBACK
+from tests.database.schema.seed import FALLBACK
 from tests.drafts import BATCH as BATCH_DRAFTS
 from tests.drafts import NAMED, columns, named
 from tests.plans.filled import Admin, Copied, filled

@@ -35,7 +35,7 @@ from foja.pure.models.documents.events import DOCUMENT, Evidence, Fact
 from foja.pure.models.documents.history import read
 from foja.pure.models.documents.rules import Policy, TrackState, decide, due, track_state
 from foja.pure.proofs.finding import Finding, Status
-from tests.database.papers import OTHER, TOKEN, WITNESS, have_object, later
+from tests.database.documents.papers import OTHER, TOKEN, WITNESS, have_object, later
 from tests.job_domain import Admin, queue
 
 SAY: LiteralString = "select append_document_entity_event(%s, %s, %s)"

@@ -22,7 +22,7 @@ from foja.domains.system.hygiene.scan import Scanner
 from foja.engine.observe.audit import audit
 from foja.errors import Busy, ObjectMissing
 from foja.pure.models.system.hygiene import HygieneTerms
-from tests.database.rows import Admin
+from tests.database.schema.rows import Admin
 
 ZERO = timedelta(0)
 TERMS = HygieneTerms(grace=ZERO, quarantine=ZERO, fresh=ZERO, max_objects=10**6, max_share=10.0**6)

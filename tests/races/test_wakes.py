@@ -18,7 +18,7 @@ from foja.engine.jobs.worker import Worker
 from foja.engine.ledger.event import draft
 from foja.engine.sql import query
 from foja.errors import Unavailable
-from tests.database.papers import acting
+from tests.database.documents.papers import acting
 from tests.job_domain import DECIDE, DECIDER, ERRAND, Admin, ask, install, kinds, queue
 
 COMPLETE: LiteralString = "select foja.complete_job_v1(%s, %s, read => %s)"

@@ -11,7 +11,7 @@ import pytest
 from foja.app import App
 from foja.pure.models.access.principal import Principal, Scope
 from foja.pure.models.alerts.table import ALERTS
-from tests.flow.client import served
+from tests.flow.client.client import served
 from tests.flow.pages.test_forms import filled
 from tests.flow.pages.visitor import act_as
 

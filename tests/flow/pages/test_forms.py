@@ -21,8 +21,8 @@ from foja.engine.observe.audit import audit
 from foja.interfaces.web.pages.frame.static import static_url
 from foja.interfaces.web.pages.system.ledger import AUDITS
 from foja.pure.models.access.principal import Principal, Scope
-from tests.flow.access_scene import ME, form_token, origin
-from tests.flow.client import served
+from tests.flow.access.access_scene import ME, form_token, origin
+from tests.flow.client.client import served
 from tests.flow.pages.scene import ERRAND, EVIL, Scene, fill
 from tests.flow.pages.visitor import act_as
 from tests.tsa_server import running_tsa

@@ -8,7 +8,7 @@ from typing import Final
 from foja.pure.models.alerts.alert import Alert
 
 _INSTALLED: Final = Path(__file__).parent / "runbooks"  # pyproject.toml puts it there
-_CHECKOUT: Final = Path(__file__).parents[3] / "docs" / "runbooks"
+_CHECKOUT: Final = Path(__file__).parents[4] / "docs" / "runbooks"
 
 
 def read_runbook(alert: Alert, language: str) -> str | None:
