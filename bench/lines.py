@@ -12,7 +12,7 @@ import tokenize
 from collections import Counter
 from pathlib import Path
 
-DOORS = ("web", "cli", "client", "mcp", "operations", "answers", "interfaces")
+DOORS = ("web", "cli", "client", "mcp", "operations", "answers", "certificate", "interfaces")
 GENERATED = "Written by `make generate`"
 _SPACE = {
     tokenize.NL,
