@@ -181,6 +181,14 @@ def test_every_dependency_has_its_line() -> None:
     assert names - {project["name"]} <= explained
 
 
+def test_a_decision_has_at_most_five_lines() -> None:
+    entries = [each for each in re.split(r"\n\n+", prose(docs("decisions"))) if each.startswith("**")]
+    assert 40 < len(entries) <= 70
+    assert [
+        each for each in entries if len(each.splitlines()) > 5 or max(map(len, each.splitlines())) > 130
+    ] == []
+
+
 def test_both_readmes_have_the_same_shape() -> None:
     assert shape(ENGLISH) == shape(SPANISH)
 
