@@ -17,7 +17,7 @@ from foja.engine.metrics import METRIC_NAMES, PART_FAILED
 from foja.engine.observe.metrics.reader import TimedReader
 from foja.engine.observe.metrics.scrape import Part, Scrape
 from foja.errors import LedgerUnavailable, Unavailable
-from foja.interfaces.web.operations.measure import Failures
+from foja.interfaces.web.probes.measure import Failures
 from tests.database.images.scans import hygiene
 from tests.database.schema.rows import value
 from tests.png import png
