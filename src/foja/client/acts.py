@@ -1109,7 +1109,7 @@ class MaintenanceActs:
         *,
         limit: int = 100,
     ) -> CleanupReport:
-        """Return how the hygiene of the store stands, and the candidates for a purge."""
+        """Return the state of orphans in the store, and the candidates for a purge."""
         return await self._transport.act(
             "GET",
             "/v1/maintenance/cleanup",

@@ -27,9 +27,9 @@ from foja.interfaces.web.galleries import routes as galleries
 from foja.interfaces.web.galleries import variants
 from foja.interfaces.web.log import files as log_files
 from foja.interfaces.web.log import routes as log
-from foja.interfaces.web.operations.routes import add_operations
 from foja.interfaces.web.pages.frame.errors import error_page
 from foja.interfaces.web.pages.routes import add_pages
+from foja.interfaces.web.probes.routes import add_probes
 from foja.interfaces.web.problems import add_problems, problem, problem_of
 from foja.interfaces.web.reference import page
 from foja.interfaces.web.reference.openapi import ERRORS, describe
@@ -67,7 +67,7 @@ def create_application(ctx: WebContext) -> ASGIApp:
         add_routes(web, routes)
     web.router.routes[:0] = ROUTES  # first: a request is compared with each route in turn
     add_pages(web)
-    add_operations(web)
+    add_probes(web)
     return shared(LocalNames(web, ctx), ctx.front)
 
 
@@ -76,7 +76,7 @@ def create_metrics_application(ctx: WebContext) -> ASGIApp:
     web = FastAPI(title="Foja worker", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     web.state.ctx = ctx
     add_problems(web)
-    add_operations(web)
+    add_probes(web)
     return LocalNames(web, ctx)
 
 

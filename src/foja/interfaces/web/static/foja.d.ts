@@ -497,7 +497,7 @@ export interface Candidate {
   size: number | null;
   state: string;
 }
-/** How the hygiene of the store stands, and its candidates, oldest first. */
+/** The state of orphans in the store, and the candidates, oldest first. */
 export interface CleanupReport {
   total_staged: number;
   lt_1d: number;

@@ -1076,7 +1076,7 @@ class MaintenanceActs {
     this._transport = transport;
   }
 
-  /** Return how the hygiene of the store stands, and the candidates for a purge. */
+  /** Return the state of orphans in the store, and the candidates for a purge. */
   report({ limit = 100 } = {}) {
     return this._transport.ask("GET", "/v1/maintenance/cleanup", { params: { limit } });
   }

@@ -33,7 +33,7 @@ REPORTS: Final = Background(_report, 0)  # all objects are counted for it
 
 @routes.get("")
 async def show(caller: Cleaner, page: Requested) -> Response:
-    """Show how the hygiene of the store stands."""
+    """Show the state of orphans in the store."""
     return await _page(caller, page, await REPORTS.wait(caller.ctx.app), None)
 
 

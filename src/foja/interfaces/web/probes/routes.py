@@ -26,7 +26,7 @@ from foja.pure.models.access.principal import Scope
 PATHS = ("/healthz", "/readyz", "/metrics")
 
 
-def add_operations(web: FastAPI) -> None:
+def add_probes(web: FastAPI) -> None:
     """Add the routes that operators need."""
     BUILD.labels(__version__).set(1)
     probe: dict[str, Any] = {"tags": ["operations"], "openapi_extra": ANYONE}
