@@ -213,8 +213,8 @@ export interface VoidedSlot {
 }
 /** A requested approval and its state.
 
-    `decided_seq` is None until an event records the decision. This also holds for an
-    expired approval whose expiry is not recorded yet. */
+`decided_seq` is None until an event records the decision. This also holds for an
+expired approval whose expiry is not recorded yet. */
 export interface Approval {
   id: string;
   tool_name: string;
