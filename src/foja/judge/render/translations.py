@@ -167,6 +167,7 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "this file only: it could not be compared with a log",
         "este archivo y nada más: no se pudo comparar con un registro",
     ),
+    "trusted_log": ("a log that you trust", "un registro en que usted confía"),
     "log_without_body": (
         "a log that you trust, though the content of an event is erased or withheld",
         "un registro en que usted confía, aunque el contenido de un evento está borrado o retenido",
@@ -319,28 +320,41 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     ),
     "whole_unproven": (
         "Numbers 0 to {last} of {stream}: none is missing in the file; no log that you trust confirms it.",
-        "Números 0 a {last} de {stream}: no falta ninguno en el archivo; ningún registro fiable lo confirma.",
+        "Números 0 a {last} de {stream}: no falta ninguno en el archivo, y ningún registro en que usted confíe "
+        "lo confirma.",
     ),
     "whole_tools": (
         "Requests of tools for which no result is shown: {numbers}.",
         "Solicitudes de herramientas de las que no se muestra un resultado: {numbers}.",
     ),
     "whole_no_tools": (
-        "A result is shown for every request of a tool.",
-        "De cada solicitud de herramienta se muestra un resultado.",
+        "No request of a tool is shown without its result.",
+        "No se muestra ninguna solicitud de herramienta sin su resultado.",
     ),
     "whole_approvals": (
         "Approvals that are open, since no decision is shown: {numbers}.",
         "Aprobaciones abiertas, porque no se muestra una decisión: {numbers}.",
     ),
-    "whole_no_approvals": ("No approval is open.", "No hay aprobaciones abiertas."),
-    "whole_expired": ("Approvals that expired: {numbers}.", "Aprobaciones que caducaron: {numbers}."),
-    "whole_no_expired": ("No approval expired.", "No caducó ninguna aprobación."),
+    "whole_no_approvals": (
+        "No approval is shown without its decision.",
+        "No se muestra ninguna aprobación sin su decisión.",
+    ),
+    "whole_expired": (
+        "Approvals that are recorded as expired: {numbers}.",
+        "Aprobaciones que constan como caducadas: {numbers}.",
+    ),
+    "whole_no_expired": (
+        "No approval is recorded as expired.",
+        "No consta ninguna aprobación caducada.",
+    ),
     "whole_voided": (
         "Numbers that were given and not used: {numbers}.",
         "Números que se asignaron y no se usaron: {numbers}.",
     ),
-    "whole_no_voided": ("Every number that was given was used.", "Se usaron todos los números asignados."),
+    "whole_no_voided": (
+        "Each of these numbers was used.",
+        "Se usaron todos estos números.",
+    ),
     "whole_reason": (
         "Number {seq} was not used, for the reason {reason}.",
         "El número {seq} no se usó, por el motivo {reason}.",
