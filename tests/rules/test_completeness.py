@@ -251,7 +251,7 @@ def test_without_trust_nothing_is_called_complete() -> None:
 
 
 def test_a_log_that_you_trust_is_not_denied() -> None:
-    """With too few cosigners, or a body withheld, it said that no log you trust had signed or confirmed it."""
+    """With too few cosigners, or a body withheld, it said that no log that you trust has signed it."""
     events = stream("conversation", CONVERSATION, [asked("a"), decided("a", "approved")])
     cosigner = CosignerSigner("a.example", bytes(32), CosignatureAlgorithm.ED25519).key().vkey()
     trust = [SCENE.key.verifier().vkey(), cosigner, "cosigners:1 of 1"]

@@ -138,12 +138,12 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     ),
     "outlived_note": (
         (
-            "Old certificate: it ended or was revoked after its use, without a renewal before. What rests "
-            "on it: {titles}."
+            "Old certificate: it ended or was revoked after the time that the evidence states, without a "
+            "renewal before. What rests on it: {titles}."
         ),
         (
-            "Certificado antiguo: caducó o fue revocado después de su uso, sin renovación antes. Lo que se "
-            "basa en él: {titles}."
+            "Certificado antiguo: caducó o fue revocado después de la hora que la prueba declara, sin "
+            "renovación antes. Lo que se basa en él: {titles}."
         ),
     ),
     "renewed_note": (
@@ -204,23 +204,26 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     ),
     "unprotected": (
         (
-            "No proof: the file has none of the document itself, and none was requested. Its sender must "
-            "protect it first (`foja protect`, or “Protect” on its page), and then send the bundle."
+            "No proof: the file has none of the document itself, and the history shown requests none. Its "
+            "sender must protect it first (`foja protect`, or “Protect” on its page), and then send the "
+            "bundle."
         ),
         (
-            "Sin prueba: el archivo no tiene ninguna del propio documento, ni se pidió. Quien lo envía debe "
-            "protegerlo primero (`foja protect`, o “Proteger” en su página) y después enviar el paquete."
+            "Sin prueba: el archivo no tiene ninguna del propio documento, ni la solicita el historial "
+            "mostrado. Quien lo envía debe protegerlo primero (`foja protect`, o “Proteger” en su página) y "
+            "después enviar el paquete."
         ),
     ),
     "unworked": (
         (
-            "No proof: it was requested on {time}, and none was made before the file was written. Its sender "
-            "must look why (`foja explain`), start `foja worker` if none runs, and send the bundle again."
+            "No proof: the history shown requests one on {time}, and the file has none of the document "
+            "itself. Its sender must look why (`foja explain`), start `foja worker` if none runs, and send "
+            "the bundle again."
         ),
         (
-            "Sin prueba: se solicitó el {time}, y no se hizo ninguna antes de escribir el archivo. Quien lo "
-            "envía debe ver por qué (`foja explain`), arrancar `foja worker` si no hay ninguno y enviar el "
-            "paquete otra vez."
+            "Sin prueba: el historial mostrado solicita una el {time}, y el archivo no tiene ninguna del "
+            "propio documento. Quien lo envía debe ver por qué (`foja explain`), arrancar `foja worker` si no "
+            "hay ninguno y enviar el paquete otra vez."
         ),
     ),
     # what events say
@@ -320,8 +323,7 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     ),
     "whole_unproven": (
         "Numbers 0 to {last} of {stream}: none is missing in the file; no log that you trust confirms it.",
-        "Números 0 a {last} de {stream}: no falta ninguno en el archivo, y ningún registro en que usted confíe "
-        "lo confirma.",
+        "Números 0 a {last} de {stream}: no falta ninguno en el archivo; ningún registro de confianza lo avala.",
     ),
     "whole_tools": (
         "Requests of tools for which no result is shown: {numbers}.",
