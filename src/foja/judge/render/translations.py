@@ -222,8 +222,8 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         ),
         (
             "Sin prueba: el historial mostrado solicita una el {time}, y el archivo no tiene ninguna del "
-            "propio documento. Quien lo envía debe ver por qué (`foja explain`), arrancar `foja worker` si no "
-            "hay ninguno y enviar el paquete otra vez."
+            "propio documento. Quien lo envía debe ver por qué (`foja explain`), arrancar `foja worker` si "
+            "no hay ninguno y enviar el paquete otra vez."
         ),
     ),
     # what events say
@@ -323,7 +323,7 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     ),
     "whole_unproven": (
         "Numbers 0 to {last} of {stream}: none is missing in the file; no log that you trust confirms it.",
-        "Números 0 a {last} de {stream}: no falta ninguno en el archivo; ningún registro de confianza lo avala.",
+        "Números 0 a {last} de {stream}: no falta ninguno en el archivo; ningún registro fiable lo confirma.",
     ),
     "whole_tools": (
         "Requests of tools for which no result is shown: {numbers}.",
