@@ -27,6 +27,7 @@ from foja.pure.core.bundle.assembly import Contents
 from foja.pure.core.bundle.reader import open_container
 from foja.pure.core.note import Signer
 from foja.pure.judge.container.bundle import BundleRequest, judge_bundle
+from foja.pure.judge.render.headline import headline
 from foja.pure.judge.report import Report, Verdict
 from foja.pure.judge.trust import Trust
 from foja.pure.judge.trust_parser import read
@@ -201,6 +202,36 @@ def test_a_changed_file_is_not_the_listed_one(scene: Scene) -> None:
     sealed = assembly.seal(parts, token)
     changed = swapped("document/a.txt", b"another\n")(sealed)
     assert reasons(judged(scene, b"".join(write(changed)))) == {("container", "MANIFEST_DIGEST")}
+
+
+def test_a_changed_list_is_not_called_a_changed_document(scene: Scene) -> None:
+    """The document was as it had been sealed, and the report said that it was changed after it was sealed."""
+    parts = parts_of(scene.bundle())
+    listing = assembly.listing(parts)
+    sealed = assembly.seal(parts, scene.stamper.token(sha256(listing).digest()))
+    sealed_as, other = (b64encode(sha256(each).digest()) for each in (TEXT, b"another\n"))
+    false = swapped(names.ASIC_MANIFEST, listing.replace(sealed_as, other))(sealed)
+    changed = swapped("document/a.txt", b"another\n")(sealed)
+    fewer = [each for each in sealed if each.entry.name != names.EVENTS]
+    more = [*sealed[:2], part("document/b.txt", b""), *sealed[2:]]
+    for found, said, spanish in (
+        (false, "the list of files is not the one that was sealed, and “document/a.txt”", "no es la que"),
+        (changed, "the document inside was changed after it was sealed: “document/a.txt”", "se cambió"),
+        (fewer, f"“{names.EVENTS}” was removed after the bundle was sealed", "se quitó"),
+        (more, "“document/b.txt” was added after the bundle was sealed", "se añadió"),
+    ):
+        report = judged(scene, b"".join(write(found)))
+        assert said in headline(report).first
+        assert spanish in headline(report, "es").first
+
+
+def test_a_seal_over_another_list_says_so(scene: Scene) -> None:
+    """It is not about the document, and the report said that the document is another one."""
+    parts = parts_of(scene.bundle())
+    report = judged(scene, b"".join(write(assembly.seal(parts, scene.stamper.token(bytes(32))))))
+    assert reasons(report) == {("seal", "IMPRINT_MISMATCH")}
+    assert headline(report).first.endswith("bundle: the list of files is not the one that was sealed.")
+    assert headline(report, "es").first.endswith("paquete: la lista de archivos no es la que se selló.")
 
 
 def test_a_replaced_document_with_its_digests_computed_anew(scene: Scene) -> None:
