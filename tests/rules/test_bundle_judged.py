@@ -209,8 +209,8 @@ def test_a_changed_list_is_not_called_a_changed_document(scene: Scene) -> None:
     parts = parts_of(scene.bundle())
     listing = assembly.listing(parts)
     sealed = assembly.seal(parts, scene.stamper.token(sha256(listing).digest()))
-    other = [b64encode(sha256(each).digest()) for each in (TEXT, b"another\n")]
-    false = swapped(names.ASIC_MANIFEST, listing.replace(*other))(sealed)
+    own, other = (b64encode(sha256(each).digest()) for each in (TEXT, b"another\n"))
+    false = swapped(names.ASIC_MANIFEST, listing.replace(own, other))(sealed)
     changed = swapped("document/a.txt", b"another\n")(sealed)
     fewer = [each for each in sealed if each.entry.name != names.EVENTS]
     more = [*sealed[:2], part("document/b.txt", b""), *sealed[2:]]

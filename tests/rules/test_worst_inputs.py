@@ -443,6 +443,10 @@ WORST: dict[str, Callable[[], Judge]] = {
     "export: bodies of tiny numbers": lambda: filled([1e-7] * 150_000, 4),
     "export: bodies of empty lists": lambda: filled([[]] * 300_000, 4),
     "export: bodies of one tiny number and many others": lambda: filled([1e-7, *[0] * 400_000], 5),
+    "export: bodies of numbers with exponents": lambda: filled([1.2345678901234567e300] * 80_000, 8),
+    "export: bodies of keys beyond the first plane": lambda: filled(
+        {chr(0x10000 + each): 0 for each in range(150_000)}, 12
+    ),
     "export: bodies of short lists": lambda: filled([[0]] * 250_000, 16),
     "export: bodies of nested lists": lambda: filled([[[[0]]]] * 120_000, 16),
     "export: bodies of lists as deep as allowed": lambda: filled([deepest()] * 8_200, 8),
