@@ -80,7 +80,7 @@ ROWS = (
     Row(
         "lists of bundles: digests, by the schema of XML signatures",
         "signxml",
-        "rules/test_bundle_judged.py::test_the_list_has_the_structure_of_the_standard",
+        "rules/judge/test_bundle_judged.py::test_the_list_has_the_structure_of_the_standard",
     ),
     Row(
         "lists of bundles: XML",
