@@ -21,11 +21,7 @@ def add_documents(verbs: Verbs) -> None:
     status = verbs.add(
         "documents.status:status",
         "list documents, or show the state and the timeline of one",
-        "  foja status\n"
-        "  foja status contract.pdf\n"
-        "  foja status --state given_up\n"
-        "  foja status DOC --json\n"
-        "  foja status --rebuild                      after `foja audit` finds a `summary` or a `track`",
+        "  foja status\n  foja status contract.pdf\n  foja status --state given_up\n  foja status DOC --json",
     )
     status.add_argument("document", nargs="?", metavar="DOC", help=DOCUMENT)
     status.add_argument(
@@ -39,7 +35,7 @@ def add_documents(verbs: Verbs) -> None:
     status.add_argument(
         "--rebuild",
         action="store_true",
-        help="rebuild the list and the attempts from the events, and print how many were wrong",
+        help="the same as `foja rebuild`",
     )
     explain = verbs.add(
         "documents.status:explain",

@@ -29,11 +29,16 @@ def add_events(verbs: Verbs) -> None:
 
 
 def add_integrity(verbs: Verbs) -> None:
-    """Add the verbs `audit` and `fsck`."""
+    """Add the verbs `audit`, `rebuild` and `fsck`."""
     verbs.add(
         "integrity:audit",
         "check the health of the ledger quickly; exit code 1 if anything is found",
         "  foja audit\n  foja audit --json",
+    )
+    verbs.add(
+        "integrity:rebuild",
+        "write again what follows from events, and queue jobs that are gone, of all tenants",
+        "  foja rebuild\n  foja rebuild --json",
     )
     fsck = verbs.add(
         "integrity:fsck",
