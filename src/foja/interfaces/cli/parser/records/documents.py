@@ -42,11 +42,7 @@ COMMANDS = (
         "status",
         "documents.status:status",
         "list documents, or show the state and the timeline of one",
-        "foja status\n"
-        "foja status contract.pdf\n"
-        "foja status --state given_up\n"
-        "foja status DOC --json\n"
-        "foja status --rebuild                      after `foja audit` finds a `summary` or a `track`",
+        "foja status\nfoja status contract.pdf\nfoja status --state given_up\nfoja status DOC --json",
         Argument("[DOC]", EITHER, parameter="document"),
         Argument("--limit N", "at most this many in the list (20)", integer(1, 1_000_000), default=20),
         Argument(
@@ -54,9 +50,7 @@ COMMANDS = (
             "only documents in this state",
             choices=STATES,
         ),
-        Argument(
-            "--rebuild", "rebuild the list and the attempts from the events, and print how many were wrong"
-        ),
+        Argument("--rebuild", "the same as `foja rebuild`"),
     ),
     command(
         "explain",

@@ -30,6 +30,12 @@ COMMANDS = (
         "foja audit\nfoja audit --json",
     ),
     command(
+        "rebuild",
+        "integrity:rebuild",
+        "write again what follows from events, and queue jobs that are gone, of all tenants",
+        "foja rebuild\nfoja rebuild --json",
+    ),
+    command(
         "fsck",
         "integrity:fsck",
         "derive everything again from the rows and name the first changed event",
