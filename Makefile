@@ -6,9 +6,9 @@ READY := .venv/.ready
 # A file stays in one process: what it starts, it starts once. Two processes for each core: tests wait a lot.
 PARALLEL = --numprocesses $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))') --dist loadfile
 # Tests of what is stored: `make test-full` runs them on disk, as all others, and again on a real S3 server.
-STORED := tests/flow/test_blobs.py $(wildcard $(foreach part,objects orphans artifacts documents images thumbnails \
+STORED := tests/flow/images/test_blobs.py $(wildcard $(foreach part,objects orphans artifacts documents images thumbnails \
 	sequencer audit fsck erase bundle bundle_batches adoption images_sql anchored_checkpoints log_anchors orphans_cli \
-	http_documents http_galleries http_uploads,tests/*/test_$(part).py))
+	http_documents http_galleries http_uploads,tests/*/*/test_$(part).py))
 BROWSER := .venv/.browser
 LONG := .venv/.long
 FOR_DEMO := .venv/.demo

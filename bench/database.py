@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import psycopg
 from psycopg import sql
 
-from foja.embedded import postgres
+from foja.engine.embedded import postgres
 
 # Every contender is measured with these settings; a server with weaker ones is refused.
 REQUIRED_SETTINGS = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}

@@ -16,8 +16,8 @@ from uuid import uuid4
 import httpx
 
 import foja
-from foja.web.application import create_application
-from foja.web.context import WebContext
+from foja.interfaces.web.application import create_application
+from foja.interfaces.web.context import WebContext
 
 ROOT = str(Path(foja.__file__).parent)
 

@@ -18,8 +18,8 @@ from typing import Any
 import httpx
 
 import foja
-from foja.conversations.service import Conversation
-from foja.web.server import address, bind, serving
+from foja.domains.conversations.service import Conversation
+from foja.interfaces.web.server import address, bind, serving
 
 
 async def run_agent(conversation: Conversation) -> None:

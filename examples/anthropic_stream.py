@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import foja
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
 from foja.integrations.anthropic import messages, record
 
 STREAM: list[dict[str, Any]] = [

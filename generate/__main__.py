@@ -14,12 +14,12 @@ def generated() -> Iterator[tuple[Path, str]]:
     """Yield the path of each generated file and its text."""
     source = ROOT / "src/foja"
     yield source / "client/acts.py", python_client.text()
-    yield source / "cli/parser/acts.py", commands.text()
-    yield source / "settings/fields.py", settings.fields()
+    yield source / "interfaces/cli/parser/acts.py", commands.text()
+    yield source / "engine/settings/fields.py", settings.fields()
     page = ROOT / "docs/settings.md"
     yield page, settings.page(page.read_text())
     for name, part in (("foja.js", javascript.methods()), ("foja.d.ts", javascript.types())):
-        path = source / "web/static" / name
+        path = source / "interfaces/web/static" / name
         yield path, javascript.replace_part(path.read_text(), part)
 
 

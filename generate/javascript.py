@@ -15,10 +15,10 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
-from foja.ledger.event import Event, Transient
-from foja.operations import OPERATIONS
-from foja.operations.operation import Operation, Parameter, signature_of, template_of
-from foja.pages import Rows, row_field
+from foja.engine.ledger.event import Event, Transient
+from foja.interfaces.operations import OPERATIONS
+from foja.interfaces.operations.operation import Operation, Parameter, signature_of, template_of
+from foja.pure.pages import Rows, row_field
 from generate.source import NOTE, javascript_name
 
 BEGIN, END = f"// {NOTE} Begin.", "// End of what `make generate` writes."
@@ -190,7 +190,7 @@ def _interface(kind: type, *, given: bool) -> str:
     lines = "".join(
         f"  {name}{'?' if name in optional else ''}: {_type(hint)};\n" for name, hint in hints.items()
     )
-    return f"/** {(kind.__doc__ or '').strip()} */\nexport interface {kind.__name__} {{\n{lines}}}\n"
+    return f"/** {inspect.cleandoc(kind.__doc__ or '')} */\nexport interface {kind.__name__} {{\n{lines}}}\n"
 
 
 def _type(hint: Any) -> str:

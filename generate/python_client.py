@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Iterator
 from itertools import groupby
 
-from foja.operations import OPERATIONS
-from foja.operations.operation import Operation, Parameter, signature_of, template_of
+from foja.interfaces.operations import OPERATIONS
+from foja.interfaces.operations.operation import Operation, Parameter, signature_of, template_of
 from generate.source import NOTE, Imports, formatted, python_type
 
 HEAD = f'''"""The acts of a server, as the library has them. {NOTE}"""

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from pydantic.fields import FieldInfo
 
-from foja.settings import Settings, groups, variable
+from foja.engine.settings import Settings, groups, variable
 from generate.source import NOTE, Imports, formatted, python_type
 
-BEGIN, END = "<!-- from src/foja/settings/groups.py, by `make generate` -->", "<!-- end -->"
+BEGIN, END = "<!-- from src/foja/engine/settings/groups.py, by `make generate` -->", "<!-- end -->"
 GROUPS = [each for each in Settings.__bases__ if each.__module__ == groups.__name__]
 _HELP = re.compile(r"((?:^    #: .*\n)+)^    (\w+): ", re.MULTILINE)
 _LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")

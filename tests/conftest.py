@@ -23,10 +23,10 @@ from hypothesis import HealthCheck, settings
 from psycopg import sql
 
 import foja
-from foja import faults
 from foja.app import App
-from foja.domains import prepare
-from foja.embedded.postgres import PostgresServer, start
+from foja.domains.registration import prepare
+from foja.engine import faults
+from foja.engine.embedded.postgres import PostgresServer, start
 from tests.counterparties.s3 import BUCKET, running_s3
 from tests.postgres_server import folder_in_memory, running_postgres
 from tests.redis_server import RedisServer, running_redis

@@ -15,9 +15,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from foja.core.note import Verifier, split_note
-from foja.embedded.cosigner import CosignerAnswer, LocalCosigner, own_signer
-from foja.proofs.cosignature import CosignatureAlgorithm, CosignerSigner, parse_request
+from foja.engine.embedded.cosigner import CosignerAnswer, LocalCosigner, own_signer
+from foja.pure.core.note import Verifier, split_note
+from foja.pure.proofs.cosignature import CosignatureAlgorithm, CosignerSigner, parse_request
 from tests.counterparties.http_server import listening
 
 LATE_SECONDS = 0.7

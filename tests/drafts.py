@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, LiteralString
 
-from foja.ledger.event import Draft
+from foja.engine.ledger.event import Draft
 
 # The fields of `foja.draft` in order; a `Draft` without its last field fills it.
 DRAFT: LiteralString = (

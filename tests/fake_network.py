@@ -11,9 +11,18 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from foja.anchors.network import Batch, Confirmed, Drafted, Place, Progress, Readiness, Refused, Waiting
-from foja.core.canonical import canonical
+from foja.engine.anchors.network import (
+    Batch,
+    Confirmed,
+    Drafted,
+    Place,
+    Progress,
+    Readiness,
+    Refused,
+    Waiting,
+)
 from foja.errors import Unavailable
+from foja.pure.core.canonical import canonical
 
 FEE, MAX_FEE = 7, 10
 Hook = Callable[[], Awaitable[None]]

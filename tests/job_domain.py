@@ -10,12 +10,12 @@ from uuid import UUID
 import psycopg
 from psycopg.types.json import Jsonb
 
-from foja.core.registry import Domain, JobType, Kind
-from foja.driver.database import Database
-from foja.jobs.outcome import Done, Job, NewJob, Outcome
-from foja.jobs.queue import Queue
-from foja.ledger.event import Draft, draft, new_id
-from foja.ledger.live.notifier import Notifier
+from foja.engine.driver.database import Database
+from foja.engine.jobs.outcome import Done, Job, NewJob, Outcome
+from foja.engine.jobs.queue import Queue
+from foja.engine.ledger.event import Draft, draft, new_id
+from foja.engine.ledger.live.notifier import Notifier
+from foja.pure.core.registry import Domain, JobType, Kind
 
 RUN, IN_ORDER, DECIDE = "run_errand", "run_in_order", "decide_errand"
 RUNNER, DECIDER = "run-errand", "decide-errand"

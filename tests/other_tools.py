@@ -30,44 +30,52 @@ class Row(NamedTuple):
 
 
 ROWS = (
-    Row("timestamps", OPENSSL, "flow/test_tsa_local.py::test_openssl_verifies_and_reads_its_tokens"),
-    Row("timestamps", "rfc3161-client", "flow/test_tsa_local.py::test_another_library_verifies_its_tokens"),
+    Row("timestamps", OPENSSL, "flow/networks/test_tsa_local.py::test_openssl_verifies_and_reads_its_tokens"),
+    Row(
+        "timestamps",
+        "rfc3161-client",
+        "flow/networks/test_tsa_local.py::test_another_library_verifies_its_tokens",
+    ),
     Row(
         "evidence records",
         BOUNCY_CASTLE,
-        "flow/test_ers_other_tools.py::test_bouncy_castle_agrees_on_every_record_of_a_batch",
+        "flow/judge/test_ers_other_tools.py::test_bouncy_castle_agrees_on_every_record_of_a_batch",
     ),
     Row(
         "evidence records of seals",
         BOUNCY_CASTLE,
-        "flow/test_ers_other_tools.py::test_bouncy_castle_agrees_on_every_seal_of_a_batch",
+        "flow/judge/test_ers_other_tools.py::test_bouncy_castle_agrees_on_every_seal_of_a_batch",
     ),
     Row(
         "renewed evidence records (read)",
         BOUNCY_CASTLE,
-        "flow/test_ers_other_tools.py::test_renewals_by_bouncy_castle_are_judged",
+        "flow/judge/test_ers_other_tools.py::test_renewals_by_bouncy_castle_are_judged",
     ),
     Row(
         "`.ots` files",
         "opentimestamps-client",
-        "flow/test_anchored_documents.py::test_a_document_with_every_anchor_becomes_final_and_others_agree",
+        "flow/documents/test_anchored_documents.py::test_a_document_with_every_anchor_becomes_final_and_others_agree",
     ),
     Row(
         "Sigstore bundles",
         SIGSTORE,
-        "flow/test_rekor_network.py::test_a_batch_is_recorded_once_and_every_digest_of_it_is_proven",
+        "flow/networks/test_rekor_network.py::test_a_batch_is_recorded_once_and_every_digest_of_it_is_proven",
     ),
-    Row("Sigstore bundles", COSIGN, "flow/test_rekor_network.py::test_cosign_accepts_the_same_bundles"),
+    Row(
+        "Sigstore bundles",
+        COSIGN,
+        "flow/networks/test_rekor_network.py::test_cosign_accepts_the_same_bundles",
+    ),
     Row(
         "checkpoints, Ed25519 cosignatures",
         X_MOD,
-        "flow/test_cosigner_go.py::test_go_and_the_judge_count_the_same_cosigners",
+        "flow/log/test_cosigner_go.py::test_go_and_the_judge_count_the_same_cosigners",
     ),
-    Row("COSE receipts", SCITT, "flow/test_cli.py::test_a_receipt_is_verified_by_foja_and_by_scitt_cose"),
+    Row("COSE receipts", SCITT, "flow/cli/test_cli.py::test_a_receipt_is_verified_by_foja_and_by_scitt_cose"),
     Row(
         "COSE receipts of checkpoints: signature, hashes",
         SCITT,
-        "rules/test_receipts.py::test_a_receipt_about_a_checkpoint_shows_its_growth",
+        "rules/judge/test_receipts.py::test_a_receipt_about_a_checkpoint_shows_its_growth",
     ),
     Row(
         "lists of bundles: digests, by the schema of XML signatures",
@@ -77,7 +85,7 @@ ROWS = (
     Row(
         "lists of bundles: XML",
         "lxml",
-        "rules/test_bundle_judged.py::test_the_list_has_the_structure_of_the_standard",
+        "rules/judge/test_bundle_judged.py::test_the_list_has_the_structure_of_the_standard",
     ),
 )
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from foja.embedded.postgres import PostgresServer
-from foja.embedded.postgres.account import Account, choose
+from foja.engine.embedded.postgres import PostgresServer
+from foja.engine.embedded.postgres.account import Account, choose
 
 MEMORY = Path("/dev/shm")
 ROOM = 2 << 30  # for the servers of all test processes

@@ -15,7 +15,13 @@ from pathlib import Path
 
 _CONTEXT = get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["foja.app", "foja.ledger.lanes.redis", "foja.ledger.live.redis_pubsub", "pytest", "hypothesis.stateful"]
+    [
+        "foja.app",
+        "foja.engine.ledger.lanes.redis",
+        "foja.engine.ledger.live.redis_pubsub",
+        "pytest",
+        "hypothesis.stateful",
+    ]
 )
 
 

@@ -6,9 +6,9 @@ import json
 import math
 from collections.abc import Iterable
 
-from foja.alerts.model.alert import Alert
-from foja.alerts.model.expression import Absent, Ratio, Sum
-from foja.alerts.model.table import ALERTS
+from foja.pure.models.alerts.alert import Alert
+from foja.pure.models.alerts.expression import Absent, Ratio, Sum
+from foja.pure.models.alerts.table import ALERTS
 
 HEAD = "# Made from the table of alerts, which a test compares. Run: promtool test rules alerts_test.yml\n"
 MINUTE, SPARE = 60, 5

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from foja.embedded.redis import QUIET, program
+from foja.engine.embedded.redis import QUIET, program
 from tests.counterparties.ports import free_port
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from foja.ledger.event import Event
-from foja.system.model.events import SYSTEM
-from foja.tenants.app import TenantApp
+from foja.engine.ledger.event import Event
+from foja.pure.models.system.events import SYSTEM
+from foja.tenant import TenantApp
 
 
 async def tenant_acts(app: TenantApp, kind: str) -> list[Event]:

@@ -16,8 +16,8 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from foja.proofs.der import integer, sequence
-from foja.proofs.tsa import TimestampRequest, read_request
+from foja.pure.proofs.der import integer, sequence
+from foja.pure.proofs.tsa import TimestampRequest, read_request
 from tests.counterparties.http_server import listening
 from tests.rules.authorities import (
     CODE_SIGNING,

@@ -19,9 +19,9 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from bench.contenders.messagedb import PEERS
-from foja.embedded.tsa.issuer import SigningIdentity, new_root, new_signer
-from foja.proofs.tsa import request
-from foja.remote.tsa import Connections
+from foja.engine.embedded.tsa.issuer import SigningIdentity, new_root, new_signer
+from foja.engine.remote.tsa import Connections
+from foja.pure.proofs.tsa import request
 
 FOJA, CERTOMANCER, OPENSSL, SIGSTORE = "foja tsa serve", "certomancer", "openssl ts", "@sigstore/mock"
 MOCK, MOCK_VERSION = "@sigstore/mock", "0.13.0"
@@ -48,7 +48,7 @@ def _der_request(digest: bytes, nonce: int) -> bytes:
 @contextmanager
 def foja(folder: Path) -> Iterator[RunningAuthority]:
     """Run `foja tsa serve`."""
-    program = "import sys; from foja.cli import main; sys.exit(main())"
+    program = "import sys; from foja.interfaces.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", program, "tsa", "serve", "--port", "0", "--home", str(folder)]
     with _running(command, folder) as line:
         url = line.split()[2].rstrip(";")

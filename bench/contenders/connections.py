@@ -9,7 +9,7 @@ from typing import Any, LiteralString
 
 from psycopg import AsyncConnection
 
-from foja.sql import read_queries
+from foja.engine.sql import read_queries
 
 Connection = AsyncConnection[tuple[Any, ...]]
 

@@ -12,10 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-from foja.images.decoder.pool import Decoders
-from foja.images.decoder.process import Bounds
-from foja.images.model.limits import Limits
-from foja.images.model.variants import VariantSpec
+from foja.domains.images.decoder.pool import Decoders
+from foja.domains.images.decoder.process import Bounds
+from foja.pure.models.images.limits import Limits
+from foja.pure.models.images.variants import VariantSpec
 
 TICKS = os.sysconf("SC_CLK_TCK")
 

@@ -12,10 +12,10 @@ from bench.contenders.payloads import MESSAGE, Body, message
 from bench.database import BenchDatabase
 from bench.harness import Role
 from foja.app import App
+from foja.engine.ledger.event import Draft
+from foja.engine.ledger.lanes.held import AppendResult
+from foja.engine.ledger.stream import Stream
 from foja.errors import FojaError
-from foja.ledger.event import Draft
-from foja.ledger.lanes.held import AppendResult
-from foja.ledger.stream import Stream
 
 SEED = 500
 NOTE = Body("own domain", "note.written", message)

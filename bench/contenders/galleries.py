@@ -10,8 +10,8 @@ import foja
 from bench.contenders.connections import Connection, connect, disconnect, execute, fetch, query
 from bench.database import BenchDatabase
 from bench.harness import Role
-from foja.domains import prepare
-from foja.images.gallery import Gallery
+from foja.domains.images.gallery import Gallery
+from foja.domains.registration import prepare
 
 OBJECTS = 50_000  # stored; the calls use them in turn
 SEED, SQL, PYTHON = "seed 003, advisory lock", "foja, SQL", "foja, Python"

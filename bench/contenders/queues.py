@@ -22,14 +22,14 @@ import foja
 from bench.contenders.connections import connect, disconnect, execute, fetch, query
 from bench.contenders.payloads import message
 from bench.database import BenchDatabase
-from foja.core.registry import Domain, JobType, Kind
-from foja.driver.database import Database
+from foja.engine.driver.database import Database
+from foja.engine.jobs.outcome import Done, Job, NewJob, Outcome
+from foja.engine.jobs.queue import Queue
+from foja.engine.jobs.worker import Worker
+from foja.engine.ledger.event import draft, new_id
+from foja.engine.ledger.live.notifier import Notifier
 from foja.errors import FojaError
-from foja.jobs.outcome import Done, Job, NewJob, Outcome
-from foja.jobs.queue import Queue
-from foja.jobs.worker import Worker
-from foja.ledger.event import draft, new_id
-from foja.ledger.live.notifier import Notifier
+from foja.pure.core.registry import Domain, JobType, Kind
 
 CONTENT = {"content": "string"}
 DO, IN_ORDER, DECIDE = "do_chore", "do_in_order", "decide_chore"

@@ -17,7 +17,7 @@ from bench.contenders.transcript import ITEMS, Turn
 from bench.database import BenchDatabase
 from bench.harness import Role
 from foja.app import App
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
 from foja.integrations.openai_agents import LedgerSession
 
 

@@ -21,11 +21,11 @@ from sigstore_models.common.v1 import HashAlgorithm
 from sigstore_models.trustroot.v1 import TrustedRoot as TrustedRootFile
 
 import foja
-from foja.judge.proof import ProofRequest, check_proof
-from foja.judge.report import Verdict
-from foja.judge.trust import Trust
-from foja.judge.trust_parser import read
-from foja.proofs.finding import Status
+from foja.pure.judge.proof import ProofRequest, check_proof
+from foja.pure.judge.report import Verdict
+from foja.pure.judge.trust import Trust
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.finding import Status
 from tests.rules import sigstores
 from tests.rules.all_proofs import Proofs, all_proofs, only_tsa
 from tests.rules.bundles import NOW, Stamper

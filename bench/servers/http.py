@@ -19,7 +19,13 @@ from uuid import UUID
 from bench.database import BenchDatabase
 
 CONNECTIONS, THREADS = 64, 2
-FOJA = [sys.executable, "-c", "import sys; from foja.cli import main; sys.exit(main())", "web", "--port"]
+FOJA = [
+    sys.executable,
+    "-c",
+    "import sys; from foja.interfaces.cli import main; sys.exit(main())",
+    "web",
+    "--port",
+]
 BARE = [sys.executable, "-m", "uvicorn", "bench.servers.bare_fastapi:app", "--log-level", "error", "--port"]
 RATE, BAD = re.compile(r"Requests/sec:\s+([0-9.]+)"), re.compile(r"Non-2xx or 3xx responses: ([0-9]+)")
 SCRIPT = """\

@@ -15,7 +15,7 @@ from tests.counterparties.anvil import Node, node
 from tests.counterparties.bitcoin_node import BitcoinNode, bitcoin_node
 from tests.counterparties.ots_calendar import Calendar, ots_calendar
 from tests.counterparties.rekor import RekorLog, running_rekor
-from tests.flow.polygon_scene import ACCOUNT, DEPTH, FINAL, KEY
+from tests.flow.networks.polygon_scene import ACCOUNT, DEPTH, FINAL, KEY
 
 POLYGON, BITCOIN, REKOR = "polygon", "bitcoin", "rekor"
 CALENDARS = 2

@@ -15,8 +15,8 @@ from bench.harness import Bench
 from bench.outcome import Table, Target, at_most
 from bench.servers.networks import Networks
 from bench.workloads.protect import installation_settings
-from foja.anchors.batch import SALT_BYTES, hash_leaves, places_of, root_of, split
-from foja.anchors.network import Batch, Confirmed, Network
+from foja.engine.anchors.batch import SALT_BYTES, hash_leaves, places_of, root_of, split
+from foja.engine.anchors.network import Batch, Confirmed, Network
 
 SIZES, FEW_SIZES = (1, 100, 10_000), (1, 4, 16)
 MAX_DOUBLING = 110  # bytes: a hash in base64 or hexadecimal, and its punctuation

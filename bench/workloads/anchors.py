@@ -33,10 +33,10 @@ from bench.workloads.protect import (
     running_workers,
     seconds_to_protect,
 )
-from foja.anchors.batch import SALT_BYTES, hash_leaves, split, tree_of
-from foja.anchors.terms import terms_of
 from foja.app import App
-from foja.documents.workers.anchor_batches import STEP, BatchWorker
+from foja.domains.documents.workers.anchor_batches import STEP, BatchWorker
+from foja.engine.anchors.batch import SALT_BYTES, hash_leaves, split, tree_of
+from foja.engine.anchors.terms import terms_of
 
 MAX_TIME, MAX_TELLING, MAX_TREE = 2.0, 3.0, 1.0
 WARM_UP = 64

@@ -19,11 +19,11 @@ from bench.contenders.payloads import MESSAGE, message
 from bench.database import BenchDatabase
 from bench.harness import Bench, ShowStatus
 from bench.outcome import Outcome, Table, at_most
-from foja.conversations.service import Conversation
-from foja.driver.database import Connection, connect
-from foja.driver.encoding import Packed
-from foja.ledger.assembly import API
-from foja.ledger.receipts import draft_record
+from foja.domains.conversations.service import Conversation
+from foja.engine.driver.database import Connection, connect
+from foja.engine.driver.encoding import Packed
+from foja.engine.ledger.assembly import API
+from foja.engine.ledger.receipts import draft_record
 
 PAGE = 500
 PER_STREAM = 10  # samples of one short stream: more would make its history longer

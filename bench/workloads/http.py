@@ -20,7 +20,7 @@ from bench.harness import Bench
 from bench.outcome import Outcome, Table, Target, at_least, spread
 from bench.servers.http import CONNECTIONS, bare_server, foja_server, requests_per_second
 from bench.workloads import upload, wall
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
 
 BATCH = 100
 SINGLE, BATCHED, BARE = (

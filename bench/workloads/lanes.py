@@ -24,8 +24,8 @@ from bench.contenders.payloads import MESSAGE, message
 from bench.database import BenchDatabase
 from bench.harness import Bench, Scale
 from bench.outcome import Outcome, Spread, Table, Target, at_least, spread
-from foja.conversations.service import Conversation
-from foja.embedded import redis
+from foja.domains.conversations.service import Conversation
+from foja.engine.embedded import redis
 
 WRITERS, RESERVED = 16, 5
 POSTGRES, REDIS, BATCHED = "PostgreSQL lane", "Redis lane", "PostgreSQL lane, micro-batched"

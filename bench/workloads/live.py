@@ -18,7 +18,7 @@ import foja
 from bench.database import BenchDatabase
 from bench.harness import Bench
 from bench.outcome import Outcome, Table, Target, at_most
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
 
 RATE = 50
 MAX_P99_MS = 250.0

@@ -11,7 +11,7 @@ from bench.database import BenchDatabase
 from bench.harness import Bench
 from bench.outcome import Outcome, Table, at_most
 from bench.workloads.history import fill
-from foja.ledger.event import new_id
+from foja.engine.ledger.event import new_id
 
 READERS = {"stream": "follower of one stream", "log": "follower of the log", "fsck": "fsck"}
 MAX_RATIO = 1.1  # of the whole process: about eighty bytes per event would exceed it

@@ -20,14 +20,14 @@ from uuid import UUID, uuid4
 from bench.harness import Bench
 from bench.outcome import Outcome, Table, at_least, at_most, spread
 from foja.app import App
-from foja.core import tiles
-from foja.core.chain import leaf_entry
-from foja.core.merkle import Frontier, leaf_hash
-from foja.core.note import Checkpoint, Signer
-from foja.monitor.follower import Monitor
-from foja.monitor.source import Folder
-from foja.monitor.state import State
-from foja.settings import load
+from foja.engine.monitor.follower import Monitor
+from foja.engine.monitor.source import Folder
+from foja.engine.monitor.state import State
+from foja.engine.settings import load
+from foja.pure.core import tiles
+from foja.pure.core.chain import leaf_entry
+from foja.pure.core.merkle import Frontier, leaf_hash
+from foja.pure.core.note import Checkpoint, Signer
 
 APPENDERS, BATCH, BLOCK = 100, 500, 65_536
 FEW, FLAT, LEAST_SHARE = 1_000, 1.25, 4

@@ -21,8 +21,8 @@ import foja
 from bench.harness import Bench
 from bench.outcome import Outcome, Spread, Table, Target, at_least, at_most, spread
 from foja.app import App
-from foja.blobs.store import Store, object_key, open_store
-from foja.private import sync
+from foja.engine.blobs.store import Store, object_key, open_store
+from foja.engine.private import sync
 from tests.counterparties.s3 import BUCKET, S3Server, running_s3
 
 PARALLEL, ROUNDS = 16, 5

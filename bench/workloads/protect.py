@@ -25,16 +25,16 @@ from bench.database import BenchDatabase
 from bench.harness import Bench
 from bench.outcome import Outcome, Spread, Table, Target, at_least, at_most, spread
 from foja.app import App
-from foja.core.bundle.evidence_record import BLINDING_BYTES, encode, lists_of
-from foja.proofs.ers import build_tree, group_hash
-from foja.proofs.tsa.token import read_token
+from foja.pure.core.bundle.evidence_record import BLINDING_BYTES, encode, lists_of
+from foja.pure.proofs.ers import build_tree, group_hash
+from foja.pure.proofs.tsa.token import read_token
 
 CALLERS = 64
 MAX_GROWTH, MAX_COST, MIN_GAIN = 1.2, 3.0, 2.0
 BATCH, BATCHES = 10_000, (1, 100, 10_000)
 CORES = os.cpu_count() or 1
 POLL, POLLS = 0.02, 50_000  # counting is work too, and it grows with the documents
-PROGRAM = "import sys; from foja.cli import main; sys.exit(main())"
+PROGRAM = "import sys; from foja.interfaces.cli import main; sys.exit(main())"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 import foja
 from foja.app import App
-from foja.observe.fsck import Outside, fsck
+from foja.engine.observe.fsck import Outside, fsck
 
 
 async def read(what: str, url: str, folder: str, events: int, entity: str) -> int:

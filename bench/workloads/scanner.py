@@ -19,9 +19,9 @@ from typing import cast
 
 import foja
 from bench.workloads.reader import peak_memory
-from foja.blobs.entries import Listed
-from foja.blobs.store import ObjectBackend, Store
-from foja.system.hygiene.scan import Scanner
+from foja.domains.system.orphans.scan import Scanner
+from foja.engine.blobs.entries import Listed
+from foja.engine.blobs.store import ObjectBackend, Store
 
 
 @dataclass(frozen=True, slots=True)

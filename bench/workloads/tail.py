@@ -20,7 +20,7 @@ from bench.contenders.messagedb import MessageDb, find_scripts
 from bench.contenders.raw import Raw
 from bench.harness import Bench, Contender, Entrant, Workload, check_counts, drive, entrants
 from bench.outcome import Outcome, Table, Target
-from foja.ledger.event import Reset, StreamItem
+from foja.engine.ledger.event import Reset, StreamItem
 
 STREAMS, PAGE, ALL = 8, 1_000, 2**31 - 1
 # Seconds without a new event, after which a reader will see no more.

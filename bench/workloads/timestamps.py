@@ -27,8 +27,8 @@ from bench.contenders.authorities import (
 )
 from bench.harness import Bench
 from bench.outcome import Outcome, Spread, Table, Target, at_least, at_most, spread
-from foja.proofs.tsa import Terms, judge, trusted
-from foja.remote.tsa import Connections
+from foja.engine.remote.tsa import Connections
+from foja.pure.proofs.tsa import Terms, judge, trusted
 
 MAX_CALLERS = 16
 CHECKED = 200  # tokens

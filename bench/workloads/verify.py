@@ -25,7 +25,7 @@ START = 1.3
 FLAT = 1.1
 LARGE, SMALL = 1024**3, 1024**2
 _PEAK = (
-    "import resource, sys; from foja.cli import main; main();"
+    "import resource, sys; from foja.interfaces.cli import main; main();"
     " print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
 )
 

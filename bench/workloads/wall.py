@@ -22,8 +22,8 @@ from bench.contenders.payloads import MESSAGE, message
 from bench.database import BenchDatabase
 from bench.harness import Bench
 from bench.outcome import Outcome, Table, Target, at_most, spread
-from foja import sql
-from foja.driver.database import Connection, Database, connect
+from foja.engine import sql
+from foja.engine.driver.database import Connection, Database, connect
 
 ROLE, NO_ROLE = "foja_api", "none"
 TENANTS = ("default", "acme", "other")

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from foja.app import App
-    from foja.conversations.service import Conversation
-    from foja.core.registry import Domain, JobType, Kind
-    from foja.documents.document import Document
-    from foja.documents.model.events import Evidence
-    from foja.images.gallery import Gallery
-    from foja.images.model.gallery import Image
-    from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Retry, Snooze
-    from foja.judge.report import Report, Verdict
-    from foja.ledger.event import Event
-    from foja.settings.fields import SettingsFields
+    from foja.domains.conversations.service import Conversation
+    from foja.domains.documents.document import Document
+    from foja.domains.images.gallery import Gallery
+    from foja.engine.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Retry, Snooze
+    from foja.engine.ledger.event import Event
+    from foja.engine.settings.fields import SettingsFields
+    from foja.pure.core.registry import Domain, JobType, Kind
+    from foja.pure.judge.report import Report, Verdict
+    from foja.pure.models.documents.events import Evidence
+    from foja.pure.models.images.gallery import Image
     from foja.verification import verify
 
 __version__ = "0.1.0"
@@ -33,15 +33,15 @@ __all__ += ["Report", "Verdict", "connect", "errors", "verify"]
 # Each public name is imported from its module on first use: `foja verify` needs no server package.
 _MODULES = {
     "foja.app": {"App"},
-    "foja.conversations.service": {"Conversation"},
-    "foja.core.registry": {"Domain", "JobType", "Kind"},
-    "foja.documents.document": {"Document"},
-    "foja.documents.model.events": {"Evidence"},
-    "foja.images.gallery": {"Gallery"},
-    "foja.images.model.gallery": {"Image"},
-    "foja.jobs.outcome": {"Done", "GiveUp", "Job", "NewEvent", "NewJob", "Retry", "Snooze"},
-    "foja.judge.report": {"Report", "Verdict"},
-    "foja.ledger.event": {"Event"},
+    "foja.domains.conversations.service": {"Conversation"},
+    "foja.pure.core.registry": {"Domain", "JobType", "Kind"},
+    "foja.domains.documents.document": {"Document"},
+    "foja.pure.models.documents.events": {"Evidence"},
+    "foja.domains.images.gallery": {"Gallery"},
+    "foja.pure.models.images.gallery": {"Image"},
+    "foja.engine.jobs.outcome": {"Done", "GiveUp", "Job", "NewEvent", "NewJob", "Retry", "Snooze"},
+    "foja.pure.judge.report": {"Report", "Verdict"},
+    "foja.engine.ledger.event": {"Event"},
     "foja.verification": {"verify"},
 }
 
@@ -50,13 +50,13 @@ def connect(*, domains: Sequence[Domain] | None = None, **settings: Unpack[Setti
     """Return an installation, to be used as `async with foja.connect() as app`.
 
     `domains` are domains of your own, registered at start; besides those of `FOJA_DOMAINS`. All other
-    arguments are settings, which `foja.settings.fields` and docs/settings.md explain. One that is None comes
-    from its environment variable (`database_url`: `FOJA_DATABASE_URL`) or else has its default.
+    arguments are settings, which `foja.engine.settings.fields` and docs/settings.md explain. One that is
+    None comes from its environment variable (`database_url`: `FOJA_DATABASE_URL`) or else has its default.
     Raise `SetupFailed` if a name or a value is not valid.
     """
     with needs("foja.connect"):
         from foja.app import App
-        from foja.settings import Settings, close_name, load, warn_about_unknown_names
+        from foja.engine.settings import Settings, close_name, load, warn_about_unknown_names
     for name in settings:
         if name not in Settings.model_fields:
             advice = close_name(name, Settings.model_fields)

@@ -12,58 +12,58 @@ from itertools import count
 from typing import Self
 from uuid import UUID
 
-from foja import sql
-from foja.access import assembly as access
-from foja.alerts.assembly import open_alerts
-from foja.alerts.service import Alerting
-from foja.anchors.admin import Anchors
-from foja.blobs.objects import Objects
-from foja.blobs.store import READ, WRITE, Store, open_store
-from foja.blobs.uploads import PartialUploads
-from foja.conversations import assembly as conversations
-from foja.conversations.model.events import CONVERSATION
-from foja.core.fields import check_tenant
-from foja.core.note import Signer
-from foja.core.registry import Domain
-from foja.documents import assembly as documents
-from foja.documents.document import Document
-from foja.documents.workers.executor import SOURCE as EXECUTOR
-from foja.documents.workers.executor import Executor, Rebuilt
-from foja.domains import OWN, prepare, unique
-from foja.domains import load as load_domains
-from foja.driver.connection import is_recovering
-from foja.driver.database import Database, connect
-from foja.embedded.frozen import frozen_postgres
-from foja.embedded.servers import database, redis_url
+from foja.domains.access import assembly as access
+from foja.domains.alerts.assembly import open_alerts
+from foja.domains.alerts.service import Alerting
+from foja.domains.conversations import assembly as conversations
+from foja.domains.documents import assembly as documents
+from foja.domains.documents.document import Document
+from foja.domains.documents.workers.executor import SOURCE as EXECUTOR
+from foja.domains.documents.workers.executor import Executor, Rebuilt
+from foja.domains.images import assembly as images
+from foja.domains.registration import OWN, prepare, unique
+from foja.domains.registration import load as load_domains
+from foja.domains.streams import Registry
+from foja.domains.system import assembly as system
+from foja.domains.system.keys import KeyRecorder
+from foja.domains.system.orphans.service import Orphans, open_orphans
+from foja.domains.threads import assembly as threads
+from foja.domains.webhooks import assembly as webhooks
+from foja.engine import sql
+from foja.engine.anchors.admin import Anchors
+from foja.engine.blobs.objects import Objects
+from foja.engine.blobs.store import READ, WRITE, Store, open_store
+from foja.engine.blobs.uploads import PartialUploads
+from foja.engine.driver.connection import is_recovering
+from foja.engine.driver.database import Database, connect
+from foja.engine.embedded.frozen import frozen_postgres
+from foja.engine.embedded.servers import database, redis_url
+from foja.engine.health.service import LOG, Health, Probe
+from foja.engine.identity import check_home, check_store, make_signer, read_signer
+from foja.engine.jobs.admin import Jobs
+from foja.engine.jobs.announcement import find_unhandled
+from foja.engine.jobs.assembly import Chore, Shared
+from foja.engine.jobs.spec import WorkerSpec
+from foja.engine.jobs.sweeper import correct_times, run_ticks, sweep_jobs
+from foja.engine.jobs.worker import Worker
+from foja.engine.ledger.assembly import API, LedgerOpener
+from foja.engine.ledger.live.notifier import Notifier
+from foja.engine.ledger.sequencer import Sequencer
+from foja.engine.maintenance.lease import MaintenanceLease
+from foja.engine.maintenance.loop import Maintenance, side_by_side, throttle
+from foja.engine.observe.metrics.assembly import open_scrape
+from foja.engine.observe.metrics.scrape import Scrape
+from foja.engine.observe.readiness import SCHEMA, Readiness
+from foja.engine.private import check_finished
+from foja.engine.settings import Settings
+from foja.engine.workers import Workers, open_or_wait
 from foja.errors import BadDomain, LedgerUnavailable, MigrationFailed, SetupFailed
-from foja.health.service import LOG, Health, Probe
-from foja.identity import check_home, check_store, make_signer, read_signer
-from foja.images import assembly as images
-from foja.jobs.admin import Jobs
-from foja.jobs.announcement import find_unhandled
-from foja.jobs.assembly import Chore, Shared
-from foja.jobs.spec import WorkerSpec
-from foja.jobs.sweeper import correct_times, run_ticks, sweep_jobs
-from foja.jobs.worker import Worker
-from foja.ledger.assembly import API, LedgerOpener
-from foja.ledger.live.notifier import Notifier
-from foja.ledger.sequencer import Sequencer
-from foja.maintenance.lease import MaintenanceLease
-from foja.maintenance.loop import Maintenance, side_by_side, throttle
-from foja.observe.metrics.assembly import open_scrape
-from foja.observe.metrics.scrape import Scrape
-from foja.observe.readiness import SCHEMA, Readiness
-from foja.private import check_finished
-from foja.settings import Settings
-from foja.streams import Registry
-from foja.system import assembly as system
-from foja.system.hygiene.service import Hygiene, open_hygiene
-from foja.system.keys import KeyRecorder
-from foja.system.model.events import HYGIENE
-from foja.tenants.app import TenantApp, TenantServices
-from foja.threads import assembly as threads
-from foja.webhooks import assembly as webhooks
-from foja.workers import Workers, open_or_wait
+from foja.pure.core.fields import check_tenant
+from foja.pure.core.note import Signer
+from foja.pure.core.registry import Domain
+from foja.pure.models.conversations.events import CONVERSATION
+from foja.pure.models.system.events import HYGIENE
+from foja.tenant import TenantApp, TenantServices
 
 READER, OPERATOR, SWEEPER = "reader", "operator", "sweeper"
 SWEEP_SECONDS = 1.0
@@ -93,7 +93,7 @@ class App(TenantApp):
     anchors: Anchors
     store: Store
     objects: Objects
-    orphans: Hygiene
+    orphans: Orphans
     uploads: PartialUploads
     database: Database
     reader: Database  # reads for all tenants, and writes nothing
@@ -322,7 +322,7 @@ class App(TenantApp):
         self.workers = Workers(
             self.settings, self._notifier, self._open, specs, self._domains, self.health.report
         )
-        self.orphans = open_hygiene(self.settings, self.store, self.workers.queue(HYGIENE).database.patient())
+        self.orphans = open_orphans(self.settings, self.store, self.workers.queue(HYGIENE).database.patient())
 
     def _name_parts(self) -> None:
         """Name the parts that no domain brings, with how each is probed."""
@@ -335,7 +335,9 @@ class App(TenantApp):
             }
         )
         if self.settings.redis_url:
-            from foja.remote.redis import redis_version  # its library takes a fifth of the time of a start
+            from foja.engine.remote.redis import (
+                redis_version,  # its library takes a fifth of the time of a start
+            )
 
             ask = partial(redis_version, self.settings.redis_url, seconds=REDIS_SECONDS)
             self.health.add({REDIS: Probe(ask)})

@@ -14,21 +14,21 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from foja.core.bundle.foreign import was_bundle
-from foja.core.bundle.names import MANIFEST, MEDIA_TYPE, MIMETYPE
-from foja.core.bundle.proof_file import MEDIA_TYPE as PROOF_TYPE
-from foja.core.event import FIRST, LAST, is_in_calendar
-from foja.core.fields import many
 from foja.errors import Refused, Tampered
-from foja.files.regular import Named, open_file
-from foja.judge.detached import MAX_PROOFS, Detached, judge_detached, limit_proofs, split_statements
-from foja.judge.existence import Proven, earliest_of
-from foja.judge.proof import MAX_BYTES, UNEXPECTED, not_judged, other_algorithms
-from foja.judge.report import Report, Subject, Verdict
-from foja.judge.trust import Trust
-from foja.judge.trust_parser import read
-from foja.proofs.finding import Finding, Status
-from foja.proofs.ots.header import SIZE
+from foja.files import Named, open_file
+from foja.pure.core.bundle.foreign import was_bundle
+from foja.pure.core.bundle.names import MANIFEST, MEDIA_TYPE, MIMETYPE
+from foja.pure.core.bundle.proof_file import MEDIA_TYPE as PROOF_TYPE
+from foja.pure.core.event import FIRST, LAST, is_in_calendar
+from foja.pure.core.fields import many
+from foja.pure.judge.detached import MAX_PROOFS, Detached, judge_detached, limit_proofs, split_statements
+from foja.pure.judge.existence import Proven, earliest_of
+from foja.pure.judge.proof import MAX_BYTES, UNEXPECTED, not_judged, other_algorithms
+from foja.pure.judge.report import Report, Subject, Verdict
+from foja.pure.judge.trust import Trust
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.finding import Finding, Status
+from foja.pure.proofs.ots.header import SIZE
 
 TrustItem: TypeAlias = "bytes | Named"
 Proof: TypeAlias = "bytes | Named | Detached"
@@ -126,7 +126,7 @@ def _judge_proof_file(
     file: BinaryIO, stated: Subject, proofs: list[Detached], trust: Trust, at: datetime
 ) -> Report:
     """Judge the proof of an event, and what further proofs show about the bytes of its file."""
-    from foja.judge.container.proof_file import judge_proof_file  # detached proofs do not need it
+    from foja.pure.judge.container.proof_file import judge_proof_file  # detached proofs do not need it
 
     subject = Subject(_digests_of(file, set())["sha256"], stated.name)
     statements, others = split_statements(proofs)
@@ -181,7 +181,7 @@ def _judge_bundle(
     at: datetime,
     anchored: Proven | None = None,
 ) -> Report:
-    from foja.judge.container.bundle import BundleRequest, judge_bundle  # detached proofs do not need it
+    from foja.pure.judge.container.bundle import BundleRequest, judge_bundle  # detached proofs do not need it
 
     request = BundleRequest(trust, at, subject.sha256, subject.name, anchored, tuple(statements))
     return judge_bundle(file, request)
@@ -282,7 +282,7 @@ def _evm_block(path: Path) -> bytes | None:
         data = _from_hex(file.read(_LARGEST_HEADER))
     if data[:1] < _LONG_LIST or (_HEADERS.fullmatch(path.name) and len(data) % SIZE == 0):
         return None
-    from foja.proofs.evm import parse_header
+    from foja.pure.proofs.evm import parse_header
 
     try:
         return parse_header(data).hash

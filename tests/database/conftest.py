@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from foja.app import App
-from tests.database.anchor_scene import Admin, Scene, scene
+from tests.database.documents.anchor_scene import Admin, Scene, scene
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.docs.pages import blocks, docs
 
-FOJA = f"""exec {sys.executable} -c "import sys; from foja.cli import main; sys.exit(main())" "$@" """
+FOJA = f"""exec {sys.executable} -m foja "$@" """
 
 
 def shell_blocks(name: str) -> list[str]:

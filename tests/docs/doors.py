@@ -11,13 +11,13 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from foja.cli.parser import build_parser
-from foja.mcp.server import build_server
-from foja.settings import Settings
-from foja.web.access.front import Front
-from foja.web.application import create_application
+from foja.engine.settings import Settings
+from foja.interfaces.cli.parser import build_parser
+from foja.interfaces.mcp.server import build_server
+from foja.interfaces.web.access.front import Front
+from foja.interfaces.web.application import create_application
 
-STATIC = Path(__file__).parents[2] / "src/foja/web/static"
+STATIC = Path(__file__).parents[2] / "src/foja/interfaces/web/static"
 CLASS = re.compile(r"(?:export )?class (\w+)(?: extends (\w+))?")
 FUNCTION = re.compile(r"export (?:async )?function ([a-z]\w*)\((.*)\) \{$")
 METHOD = re.compile(r"  (?:async |get )*\*?([a-z]\w*)\((.*)\) \{$")
@@ -101,7 +101,11 @@ def _verbs(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, li
 async def tools() -> dict[str, list[str]]:
     """Return the arguments of each tool of MCP; `!` is required."""
     found = await build_server(with_files=True).list_tools()
-    return {tool.name: sorted(_fields(tool.input_schema, tool.input_schema, required=True)) for tool in found}
+    schemas = {tool.name: tool.input_schema for tool in found}
+    return {
+        name: sorted(_fields({"components": {"schemas": each.get("$defs", {})}}, each, required=True))
+        for name, each in schemas.items()
+    }
 
 
 def javascript() -> dict[str, list[str]]:

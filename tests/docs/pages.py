@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
-from foja.cli.parser import build_parser
+from foja.interfaces.cli.parser import build_parser
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCE = ROOT / "src" / "foja"

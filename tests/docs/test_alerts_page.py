@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from foja.alerts.model.alert import Alert
-from foja.alerts.model.table import ALERTS
-from foja.web.pages.texts.system.alert_summaries import SPANISH
+from foja.interfaces.web.pages.texts.system.alert_summaries import SPANISH
+from foja.pure.models.alerts.alert import Alert
+from foja.pure.models.alerts.table import ALERTS
 from tests.docs.pages import PARSER, PLACEHOLDERS, ROOT, blocks, docs, rows, section
 
 RUNBOOKS = ROOT / "docs" / "runbooks"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from foja.embedded.postgres import stop
+from foja.engine.embedded.postgres import stop
 from tests.docs.commands import FOJA, environment, install, shell_blocks
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from foja.embedded.postgres import stop
+from foja.engine.embedded.postgres import stop
 from tests.counterparties.ports import free_port
 from tests.docs.pages import ENGLISH, ROOT, commands
 from tests.docs.test_readme import is_shown, programs, quickstarts

@@ -23,11 +23,11 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import ReasonFlags
 
 import foja
-from foja.core.bundle import assembly, history
-from foja.core.bundle.archive import part, write
-from foja.judge.render.headline import headline
-from foja.judge.report import Report
-from foja.proofs.finding import Reason
+from foja.pure.core.bundle import assembly, history
+from foja.pure.core.bundle.archive import part, write
+from foja.pure.judge.render.headline import headline
+from foja.pure.judge.report import Report
+from foja.pure.proofs.finding import Reason
 from tests.docs.pages import docs
 from tests.rules import authorities, blocks, streams
 from tests.rules.authorities import Certified, Recipe

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from foja.embedded.postgres import stop
+from foja.engine.embedded.postgres import stop
 from tests.counterparties.ports import free_port
 from tests.docs.commands import FOJA, environment, install, shell_blocks
 from tests.docs.pages import ROOT

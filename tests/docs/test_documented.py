@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from foja import metrics
-from foja.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG, main
-from foja.conversations.model.events import CONVERSATION, TRANSIENT
-from foja.core.registry import BODY_ERASED, RESERVED, SLOT_VOIDED, Kind
-from foja.documents.model.events import DOCUMENT
-from foja.images.model.events import IMAGE
-from foja.judge.trust_parser import POLICY_FIELDS
-from foja.observe.audit import QUERIES
-from foja.proofs.finding import Reason
-from foja.requests.model.events import REQUEST
-from foja.settings import FOR_TESTS, Settings, variable
-from foja.system.model.events import SYSTEM
-from foja.threads.model.events import THREAD
+from foja.engine import metrics
+from foja.engine.observe.audit import QUERIES
+from foja.engine.settings import FOR_TESTS, Settings, variable
+from foja.interfaces.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG, main
+from foja.pure.core.registry import BODY_ERASED, RESERVED, SLOT_VOIDED, Kind
+from foja.pure.judge.trust_parser import POLICY_FIELDS
+from foja.pure.models.conversations.events import CONVERSATION, TRANSIENT
+from foja.pure.models.documents.events import DOCUMENT
+from foja.pure.models.images.events import IMAGE
+from foja.pure.models.requests.events import REQUEST
+from foja.pure.models.system.events import SYSTEM
+from foja.pure.models.threads.events import THREAD
+from foja.pure.proofs.finding import Reason
 from tests.docs.pages import (
     ENGLISH,
     PAGES,
@@ -179,6 +179,14 @@ def test_every_dependency_has_its_line() -> None:
     first = re.findall(r"^\| ([\w, -]+?) \|", table, re.MULTILINE)
     explained = {name for cell in first for name in cell.split(", ")}
     assert names - {project["name"]} <= explained
+
+
+def test_a_decision_has_at_most_five_lines() -> None:
+    entries = [each for each in re.split(r"\n\n+", prose(docs("decisions"))) if each.startswith("**")]
+    assert 40 < len(entries) <= 70
+    assert [
+        each for each in entries if len(each.splitlines()) > 5 or max(map(len, each.splitlines())) > 130
+    ] == []
 
 
 def test_both_readmes_have_the_same_shape() -> None:

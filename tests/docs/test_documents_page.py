@@ -10,18 +10,18 @@ from itertools import combinations
 
 import pytest
 
-from foja.core.registry import BODY_ERASED, RESERVED, SLOT_VOIDED
-from foja.documents.model.events import DOCUMENT, NETWORKS, Evidence
-from foja.documents.model.history import read
-from foja.documents.model.lifecycle import START, TRANSITIONS, Lifecycle, lifecycle
-from foja.documents.model.projection import pipeline, state
-from foja.documents.model.states import Pipeline, State
-from foja.documents.model.track import REORGED
 from foja.errors import WrongSource
+from foja.pure.core.registry import BODY_ERASED, RESERVED, SLOT_VOIDED
+from foja.pure.models.documents.events import DOCUMENT, NETWORKS, Evidence
+from foja.pure.models.documents.history import read
+from foja.pure.models.documents.lifecycle import START, TRANSITIONS, Lifecycle, lifecycle
+from foja.pure.models.documents.projection import pipeline, state
+from foja.pure.models.documents.states import Pipeline, State
+from foja.pure.models.documents.track import REORGED
 from tests.docs.pages import ROOT, prose
 from tests.rules.document_histories import Fact, confirmed, failed, history
+from tests.rules.models.test_documents_played import play
 from tests.rules.played_documents import Played
-from tests.rules.test_documents_played import play
 
 PAGE = ROOT / "docs" / "documents.md"
 TEXT = prose(PAGE)

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from foja import errors
-from foja.answers.problem import STATUSES
-from foja.driver.refusals import REFUSALS, refusal
+from foja.engine.driver.refusals import REFUSALS, refusal
+from foja.interfaces.answers.problem import STATUSES
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "errors.md"

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import foja
-from foja.settings import Settings
-from foja.settings.fields import SettingsFields
+from foja.engine.settings import Settings
+from foja.engine.settings.fields import SettingsFields
 
 NAMES = {
     "connect",

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from foja.cli import load_command
-from foja.embedded.postgres import running
+from foja.engine.embedded.postgres import running
+from foja.interfaces.cli import load_command
 from tests.docs.pages import (
     ENGLISH,
     PAGES,

@@ -14,9 +14,9 @@ from uuid import UUID
 
 import foja
 from foja.app import App
+from foja.engine.ledger.event import Event
+from foja.engine.ledger.live import follower
 from foja.errors import LedgerUnavailable, SlotVoided
-from foja.ledger.event import Event
-from foja.ledger.live import follower
 from tests import processes
 from tests.races.writers import SAY, TOOL, result, words
 

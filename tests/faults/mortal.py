@@ -10,10 +10,10 @@ from typing import Any, Literal, TypeVar
 
 import pytest
 
-from foja.jobs.encoding import Settled
-from foja.jobs.outcome import Job, Outcome, Settlement
-from foja.jobs.queue import Queue
-from foja.jobs.spec import Work
+from foja.engine.jobs.encoding import Settled
+from foja.engine.jobs.outcome import Job, Outcome, Settlement
+from foja.engine.jobs.queue import Queue
+from foja.engine.jobs.spec import Work
 from tests.processes import begin
 
 Step = Literal["claim", "work", "settle"]

@@ -9,15 +9,15 @@ from datetime import datetime
 from importlib.resources import files
 from typing import Any, BinaryIO, Literal, LiteralString, TypeVar
 
-from foja.blobs.entries import Listed
-from foja.blobs.store import ObjectBackend, Spool
-from foja.driver.database import Database
+from foja.engine.blobs.entries import Listed
+from foja.engine.blobs.store import ObjectBackend, Spool
+from foja.engine.driver.database import Database
+from foja.engine.sql import read_queries
 from foja.errors import LedgerUnavailable
-from foja.sql import read_queries
 
 Moment = Literal["and not saved", "but saved"]
 Result = TypeVar("Result")
-NAMES = {text: name for name, text in read_queries(files("foja.sql") / "queries").items()}
+NAMES = {text: name for name, text in read_queries(files("foja.engine.sql") / "queries").items()}
 
 
 class Steps:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-FOJA = [sys.executable, "-c", "import sys; from foja.cli import main; sys.exit(main())"]
+FOJA = [sys.executable, "-m", "foja"]
 
 Run = Callable[..., "CommandResult"]
 

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from foja.cli import main
+from foja.interfaces.cli import main
 from tests.flow.command import CommandResult, Process, Run, well
 
 

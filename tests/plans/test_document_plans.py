@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, LiteralString
 from uuid import UUID
 
-from foja.sql import query
+from foja.engine.sql import query
 from tests.plans.filled import Admin
 
 ROUNDS = 7  # a plan made for one call may become a plan for all calls after the fifth

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from foja.sql import query
+from foja.engine.sql import query
 
 Admin = psycopg.Connection[Any]
 MANY = 3_000

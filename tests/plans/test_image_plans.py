@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from psycopg.types.json import Jsonb
 
-from foja.sql import query
+from foja.engine.sql import query
 from tests.plans.filled import Admin, rows_read
 
 ROUNDS = 7  # a plan made for one call may become a plan for all calls after the fifth

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from foja.sql import query
+from foja.engine.sql import query
 from tests.job_domain import install
 from tests.plans.filled import Admin
 

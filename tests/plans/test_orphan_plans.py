@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import LiteralString
 
-from foja.sql import query
+from foja.engine.sql import query
 from tests.plans.filled import Admin, rows_read
 
 OBJECTS, PAGE = 20_000, 1_000

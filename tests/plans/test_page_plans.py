@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from foja.documents.lists import LAST
-from foja.sql import query
+from foja.domains.documents.lists import LAST
+from foja.engine.sql import query
 from tests.plans.filled import Admin, Copied, connected
 
 ROUNDS = 7  # a plan made for one call may become a plan for all calls after the fifth

@@ -12,10 +12,10 @@ from uuid import UUID
 
 import pytest
 
-from foja.conversations.model.events import CONVERSATION
-from foja.ledger.event import draft, new_id
-from foja.sql import query
-from tests.database.seed import FALLBACK
+from foja.engine.ledger.event import draft, new_id
+from foja.engine.sql import query
+from foja.pure.models.conversations.events import CONVERSATION
+from tests.database.schema.seed import FALLBACK
 from tests.drafts import BATCH as BATCH_DRAFTS
 from tests.drafts import NAMED, columns, named
 from tests.plans.filled import Admin, Copied, filled

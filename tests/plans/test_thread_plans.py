@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from foja.sql import query
+from foja.engine.sql import query
 from tests.plans.filled import Admin, Copied, filled
 
 THREAD = UUID("11111111-1111-8111-8111-111111111111")

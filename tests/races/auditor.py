@@ -1,6 +1,6 @@
 """Re-derive a whole ledger from its rows, as its administrator.
 
-Shares nothing with the code under test but `foja.core`: what it reads, it reads with its own SQL.
+Shares nothing with the code under test but `foja.pure.core`: what it reads, it reads with its own SQL.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from uuid import UUID
 
 import psycopg
 
-from foja.core import chain
-from foja.core.event import body_bytes, body_hash, microseconds
-from foja.core.merkle import Frontier, leaf_hash
+from foja.pure.core import chain
+from foja.pure.core.event import body_bytes, body_hash, microseconds
+from foja.pure.core.merkle import Frontier, leaf_hash
 
 # A stream that Redis numbers ends where its last event or slot stands.
 STREAM: LiteralString = """

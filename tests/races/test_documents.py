@@ -18,24 +18,24 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from foja.documents.assembly import expire_attempts
-from foja.documents.model.events import DOCUMENT, Evidence, Fact
-from foja.documents.model.history import read
-from foja.documents.model.rules import Policy, TrackState, decide, due, track_state
-from foja.documents.workers import executor
-from foja.documents.workers.executor import Executor
-from foja.driver.database import Database
+from foja.domains.documents.assembly import expire_attempts
+from foja.domains.documents.workers import executor
+from foja.domains.documents.workers.executor import Executor
+from foja.engine.driver.database import Database
+from foja.engine.jobs.decider import drafting
+from foja.engine.jobs.outcome import Done, GiveUp, Job, Outcome, Retry
+from foja.engine.jobs.sweeper import sweep_jobs
+from foja.engine.jobs.worker import Worker
+from foja.engine.ledger.event import draft
+from foja.engine.ledger.live.notifier import Notifier
+from foja.engine.observe.audit import audit
+from foja.engine.sql import query
 from foja.errors import Busy
-from foja.jobs.decider import drafting
-from foja.jobs.outcome import Done, GiveUp, Job, Outcome, Retry
-from foja.jobs.sweeper import sweep_jobs
-from foja.jobs.worker import Worker
-from foja.ledger.event import draft
-from foja.ledger.live.notifier import Notifier
-from foja.observe.audit import audit
-from foja.proofs.finding import Finding, Status
-from foja.sql import query
-from tests.database.papers import OTHER, TOKEN, WITNESS, have_object, later
+from foja.pure.models.documents.events import DOCUMENT, Evidence, Fact
+from foja.pure.models.documents.history import read
+from foja.pure.models.documents.rules import Policy, TrackState, decide, due, track_state
+from foja.pure.proofs.finding import Finding, Status
+from tests.database.documents.papers import OTHER, TOKEN, WITNESS, have_object, later
 from tests.job_domain import Admin, queue
 
 SAY: LiteralString = "select append_document_entity_event(%s, %s, %s)"

@@ -14,10 +14,10 @@ import psycopg
 import pytest
 
 from foja.app import App
+from foja.domains.images.gallery import Gallery
+from foja.engine.observe.audit import audit
 from foja.errors import BadPlace, ProductDeleted, Unavailable, UnknownImage, WrongExpectedSeq
-from foja.images.gallery import Gallery
-from foja.observe.audit import audit
-from tests.database.rows import Admin
+from tests.database.schema.rows import Admin
 
 INSERT: LiteralString = "select insert_image_with_order(%s, %s, null)"
 PLACES: LiteralString = "select image_order from product_images where product_id = %s order by 1"

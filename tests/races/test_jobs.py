@@ -10,13 +10,13 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from foja.driver.database import Database
-from foja.jobs.outcome import Done, Job, NewJob, Outcome, Retry
-from foja.jobs.queue import Queue
-from foja.jobs.sweeper import sweep_jobs
-from foja.jobs.worker import Worker
-from foja.ledger.event import draft, new_id
-from foja.sql import query
+from foja.engine.driver.database import Database
+from foja.engine.jobs.outcome import Done, Job, NewJob, Outcome, Retry
+from foja.engine.jobs.queue import Queue
+from foja.engine.jobs.sweeper import sweep_jobs
+from foja.engine.jobs.worker import Worker
+from foja.engine.ledger.event import draft, new_id
+from foja.engine.sql import query
 from tests.job_domain import DECIDE, DECIDER, ERRAND, IN_ORDER, RUN, Admin, ask, fact, install, queue, wanted
 
 ASK = b"select foja.append_event(%s, 'errand', 'errand.asked', '{\"what\": \"milk\"}')"

@@ -16,7 +16,18 @@ import pytest
 
 from foja.app import App
 from foja.errors import IdempotencyConflict
-from tests.flow.keyed_acts import FILL, PAPER, SECRET, TALK, Scene, acts, code_of, opened, recorded, stable
+from tests.flow.http.keyed_acts import (
+    FILL,
+    PAPER,
+    SECRET,
+    TALK,
+    Scene,
+    acts,
+    code_of,
+    opened,
+    recorded,
+    stable,
+)
 
 PAIRS = 6
 ROUNDS = 40

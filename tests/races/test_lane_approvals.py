@@ -7,8 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from foja.app import App
-from foja.conversations import ConversationView
-from tests.database.rows import Admin, outcome
+from foja.domains.conversations import ConversationView
+from tests.database.schema.rows import Admin, outcome
 from tests.redis_server import RedisServer
 
 

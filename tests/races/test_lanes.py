@@ -13,9 +13,9 @@ import psycopg
 from psycopg import AsyncConnection
 
 from foja.app import App
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.event import Event
 from foja.errors import WrongExpectedSeq
-from foja.ledger.event import Event
 from tests.races.auditor import audit_idle
 from tests.races.writers import SAY, TOOL, result, words
 from tests.redis_server import RedisServer

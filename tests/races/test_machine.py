@@ -25,11 +25,11 @@ from hypothesis.stateful import (
 
 import foja
 from foja.app import App
-from foja.conversations.model.events import CONVERSATION
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.event import OPEN, Event, StreamItem
+from foja.engine.ledger.slots import Slots
 from foja.errors import IdempotencyConflict, SlotFilled, SlotVoided, WrongExpectedSeq
-from foja.ledger.event import OPEN, Event, StreamItem
-from foja.ledger.slots import Slots
+from foja.pure.models.conversations.events import CONVERSATION
 from tests.races.auditor import audit_idle, audit_stream
 from tests.races.writers import SAY, TOOL, result, streams, words
 

@@ -13,8 +13,8 @@ from psycopg import AsyncConnection, IsolationLevel
 from psycopg.types.json import Jsonb
 
 from foja.app import App
-from tests.database.rows import SAID, Admin, check_stream
-from tests.database.seed import APPEND, FALLBACK, MERGE, SESSION, holding, insert, messages, opened
+from tests.database.schema.rows import SAID, Admin, check_stream
+from tests.database.schema.seed import APPEND, FALLBACK, MERGE, SESSION, holding, insert, messages, opened
 
 
 async def in_parallel(url: str, callers: int, work: Callable[[AsyncConnection[Any]], Any]) -> list[Any]:

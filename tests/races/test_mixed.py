@@ -18,9 +18,9 @@ from psycopg import AsyncConnection, sql
 
 import foja
 from foja.app import App
-from foja.driver.database import Database
+from foja.engine.driver.database import Database
+from foja.engine.ledger.event import Event, StreamItem
 from foja.errors import FojaError, SlotVoided
-from foja.ledger.event import Event, StreamItem
 from tests.races.auditor import Books, audit, audit_idle
 from tests.races.writers import SAY, TOOL, result, streams, words
 

@@ -10,10 +10,10 @@ from uuid import UUID
 import psycopg
 
 from foja.app import App
-from foja.documents.workers import executor
-from foja.documents.workers.executor import Executor
-from foja.driver.database import Database
-from foja.observe.audit import audit
+from foja.domains.documents.workers import executor
+from foja.domains.documents.workers.executor import Executor
+from foja.engine.driver.database import Database
+from foja.engine.observe.audit import audit
 
 Meanwhile = Callable[[], Awaitable[object]]
 

@@ -11,7 +11,7 @@ import pytest
 
 from foja.app import App
 from foja.errors import FojaError, UnknownEntity
-from tests.database.rows import Admin
+from tests.database.schema.rows import Admin
 
 SAY, ROUNDS = "user_message_sent", 25
 TENANTS = [f"tenant-{n}" for n in range(6)]

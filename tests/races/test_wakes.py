@@ -9,16 +9,16 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from foja.driver.database import Database
+from foja.engine.driver.database import Database
+from foja.engine.jobs.encoding import Settled
+from foja.engine.jobs.outcome import Done, Job, Outcome, Settlement
+from foja.engine.jobs.queue import Queue
+from foja.engine.jobs.sweeper import sweep_jobs
+from foja.engine.jobs.worker import Worker
+from foja.engine.ledger.event import draft
+from foja.engine.sql import query
 from foja.errors import Unavailable
-from foja.jobs.encoding import Settled
-from foja.jobs.outcome import Done, Job, Outcome, Settlement
-from foja.jobs.queue import Queue
-from foja.jobs.sweeper import sweep_jobs
-from foja.jobs.worker import Worker
-from foja.ledger.event import draft
-from foja.sql import query
-from tests.database.papers import acting
+from tests.database.documents.papers import acting
 from tests.job_domain import DECIDE, DECIDER, ERRAND, Admin, ask, install, kinds, queue
 
 COMPLETE: LiteralString = "select foja.complete_job_v1(%s, %s, read => %s)"

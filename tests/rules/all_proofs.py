@@ -7,9 +7,9 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from hashlib import sha256
 
-from foja.core.canonical import Json
-from foja.judge.trust import Trust
-from foja.judge.trust_parser import read
+from foja.pure.core.canonical import Json
+from foja.pure.judge.trust import Trust
+from foja.pure.judge.trust_parser import read
 from tests.rules import blocks
 from tests.rules.bundles import Scene
 from tests.rules.sigstores import Instance, armour, spki

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from foja.proofs.der import (
+from foja.pure.proofs.der import (
     OCTETS,
     OID,
     SEQUENCE,

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from foja.core.bundle import assembly
-from foja.core.bundle.archive import Part
-from foja.core.bundle.evidence_record import encode, lists_of
-from foja.core.canonical import Json
-from foja.proofs.ers import build_tree, group_hash
+from foja.pure.core.bundle import assembly
+from foja.pure.core.bundle.archive import Part
+from foja.pure.core.bundle.evidence_record import encode, lists_of
+from foja.pure.core.canonical import Json
+from foja.pure.proofs.ers import build_tree, group_hash
 from tests.rules.bundles import Stamper
 
 

@@ -11,8 +11,8 @@ import rlp
 from eth_hash.auto import keccak
 from eth_keys.datatypes import PrivateKey
 
-from foja.core.merkle import Frontier, inclusion_proof, leaf_hash, node_hash
-from foja.proofs.evm.anchor import TAG, Anchor, Batch
+from foja.pure.core.merkle import Frontier, inclusion_proof, leaf_hash, node_hash
+from foja.pure.proofs.evm.anchor import TAG, Anchor, Batch
 
 KEY = PrivateKey(sha256(b"sender").digest())
 SENDER = KEY.public_key.to_canonical_address()

@@ -10,23 +10,23 @@ from functools import cached_property
 from hashlib import sha256
 from uuid import UUID
 
-from foja.core.bundle import assembly, history, names
-from foja.core.bundle.archive import Part, part, write
-from foja.core.bundle.assembly import Contents
-from foja.core.bundle.manifest import EvidenceFile, Manifest, Signed, StreamHead
-from foja.core.bundle.record import recorded
-from foja.core.canonical import Json
-from foja.core.chain import leaf_entry
-from foja.core.excerpt import Excerpt
-from foja.core.merkle import Frontier, inclusion_proof, leaf_hash, node_hash
-from foja.core.note import Checkpoint, Signer
-from foja.core.proof import Proof
-from foja.embedded.tsa.issuer import SigningIdentity, new_root, new_signer
-from foja.embedded.tsa.responder import ReplyEncoder, granted
-from foja.judge.trust import Trust
-from foja.judge.trust_parser import read
-from foja.proofs.tsa import LOCAL_POLICY, read_request, request
-from foja.proofs.tsa.token import read_token
+from foja.engine.embedded.tsa.issuer import SigningIdentity, new_root, new_signer
+from foja.engine.embedded.tsa.responder import ReplyEncoder, granted
+from foja.pure.core.bundle import assembly, history, names
+from foja.pure.core.bundle.archive import Part, part, write
+from foja.pure.core.bundle.assembly import Contents
+from foja.pure.core.bundle.manifest import EvidenceFile, Manifest, Signed, StreamHead
+from foja.pure.core.bundle.record import recorded
+from foja.pure.core.canonical import Json
+from foja.pure.core.chain import leaf_entry
+from foja.pure.core.excerpt import Excerpt
+from foja.pure.core.merkle import Frontier, inclusion_proof, leaf_hash, node_hash
+from foja.pure.core.note import Checkpoint, Signer
+from foja.pure.core.proof import Proof
+from foja.pure.judge.trust import Trust
+from foja.pure.judge.trust_parser import read
+from foja.pure.proofs.tsa import LOCAL_POLICY, read_request, request
+from foja.pure.proofs.tsa.token import read_token
 from tests.rules.streams import stream
 
 NOW = datetime(2026, 11, 16, 8, tzinfo=UTC)

@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from foja.documents.model.events import JOB_KINDS, NETWORKS, Evidence
-from foja.documents.model.rules import Policy
+from foja.pure.models.documents.events import JOB_KINDS, NETWORKS, Evidence
+from foja.pure.models.documents.rules import Policy
 
 START = datetime(2026, 2, 26, 12, tzinfo=UTC)
 WITNESSES = ("a" * 64, "b" * 64)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 
-from foja.core.merkle import EMPTY_ROOT, Frontier, consistency_proof, leaf_hash, node_hash
-from foja.core.note import Checkpoint, Signer
-from foja.proofs.cosignature import CosignRequest
+from foja.pure.core.merkle import EMPTY_ROOT, Frontier, consistency_proof, leaf_hash, node_hash
+from foja.pure.core.note import Checkpoint, Signer
+from foja.pure.proofs.cosignature import CosignRequest
 
 KEY = Signer("log.example", sha256(b"the key of the log").digest())
 

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from foja.documents.model.events import NETWORKS, REQUIRABLE, Evidence, Stage
-from foja.documents.model.rules import Need, Policy, decide
+from foja.pure.models.documents.events import NETWORKS, REQUIRABLE, Evidence, Stage
+from foja.pure.models.documents.rules import Need, Policy, decide
 from tests.rules.document_histories import EVERYTHING, START, Fact, confirmed, failed, request
 
 WITNESSES = ("a" * 64, "b" * 64, "c" * 64)

@@ -15,7 +15,18 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, decode_dss_signature
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from foja.proofs.der import OCTETS, OID, SET, element, integer, oid, oid_content, sequence, set_of, tagged
+from foja.pure.proofs.der import (
+    OCTETS,
+    OID,
+    SET,
+    element,
+    integer,
+    oid,
+    oid_content,
+    sequence,
+    set_of,
+    tagged,
+)
 from tests.rules.authorities import (
     ECDSA,
     RSA,

@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from foja.core.canonical import canonical
-from foja.core.merkle import Frontier, inclusion_proof, leaf_hash, node_hash
-from foja.core.note import Checkpoint, Signer
-from foja.proofs.rekor.trusted_root import TransparencyLog
+from foja.pure.core.canonical import canonical
+from foja.pure.core.merkle import Frontier, inclusion_proof, leaf_hash, node_hash
+from foja.pure.core.note import Checkpoint, Signer
+from foja.pure.proofs.rekor.trusted_root import TransparencyLog
 from tests.rules.bundles import Stamper
 
 NOW = datetime(2026, 11, 16, 8, tzinfo=UTC)

@@ -10,7 +10,7 @@ from opentimestamps.core.op import Op, OpAppend, OpPrepend, OpSHA256
 from opentimestamps.core.serialize import BytesSerializationContext
 from opentimestamps.core.timestamp import DetachedTimestampFile, Timestamp
 
-from foja.proofs.ots.header import Header
+from foja.pure.proofs.ots.header import Header
 
 SHA = OpSHA256()
 DIGEST = sha256(b"document").digest()

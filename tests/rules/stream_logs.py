@@ -7,10 +7,10 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import UUID
 
-from foja.core import tiles
-from foja.core.chain import leaf_entry
-from foja.core.merkle import Frontier, leaf_hash
-from foja.core.note import Checkpoint, Signer
+from foja.pure.core import tiles
+from foja.pure.core.chain import leaf_entry
+from foja.pure.core.merkle import Frontier, leaf_hash
+from foja.pure.core.note import Checkpoint, Signer
 
 KEY = Signer("log.example", sha256(b"the key of the log").digest())
 Leaf = tuple[int, int, str]  # the stream, the number, and what the hash is made of

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from hashlib import sha256
 from uuid import UUID
 
-from foja.core.canonical import Json, canonical
-from foja.core.chain import genesis, step
-from foja.core.event import body_bytes, body_hash
-from foja.core.excerpt import Excerpt
+from foja.pure.core.canonical import Json, canonical
+from foja.pure.core.chain import genesis, step
+from foja.pure.core.event import body_bytes, body_hash
+from foja.pure.core.excerpt import Excerpt
 
 START = 1_763_253_170_304_761
 

@@ -1,7 +1,7 @@
 """Makes `order.json`: the cases that every implementation of the reading order must pass.
 
 Written by hand, or drawn by a seed and put in order by `literally`, which reads the rule
-clause by clause, one pair at a time, and shares nothing with `foja.conversations.order`.
+clause by clause, one pair at a time, and shares nothing with `foja.pure.models.conversations.order`.
 Run as `python -m tests.vectors.order_cases`; cases are added, never edited.
 """
 

@@ -7,15 +7,22 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from foja.access.model.view import KeyList, NewKey, Revoked, RotatedKey, SessionList
-from foja.anchors.model.view import BatchPage, BatchView, CostList, NetworkList
-from foja.answers.access import Me, NameList
-from foja.answers.anchors import Enabled, Flushed
-from foja.answers.documents import AddedBatch, AddedDocument, Digest, DocumentPage, DocumentTrust, ProofList
-from foja.answers.images import ImageList, ImageView, ProductPage, RenderedCount
-from foja.answers.log import AnchoredList, LogHead, TrustRoots
-from foja.answers.maintenance import CleanupReport, DeletedObjects, RestoredObject, Retried
-from foja.answers.streams import (
+from foja.client.transport import Transport, new_key
+from foja.engine.ledger.event import Event, Transient
+from foja.interfaces.answers.access import Me, NameList
+from foja.interfaces.answers.anchors import Enabled, Flushed
+from foja.interfaces.answers.documents import (
+    AddedBatch,
+    AddedDocument,
+    Digest,
+    DocumentPage,
+    DocumentTrust,
+    ProofList,
+)
+from foja.interfaces.answers.images import ImageList, ImageView, ProductPage, RenderedCount
+from foja.interfaces.answers.log import AnchoredList, LogHead, TrustRoots
+from foja.interfaces.answers.maintenance import CleanupReport, DeletedObjects, RestoredObject, Retried
+from foja.interfaces.answers.streams import (
     ApprovalList,
     BatchAnswer,
     BatchEvent,
@@ -33,14 +40,14 @@ from foja.answers.streams import (
     StreamState,
     VoidedSlot,
 )
-from foja.client.transport import Transport, new_key
-from foja.conversations.model.approvals import Approval
-from foja.documents.model.view import Erasure, ShownDocument
-from foja.images.model.rendering import RenderState
-from foja.jobs.model.view import ChangedJobs, EnqueuedJob, JobPage, JobView, PausedType, WaitingTypes
-from foja.ledger.event import Event, Transient
-from foja.system.model.view import RunResult
-from foja.webhooks.model.view import (
+from foja.pure.models.access.view import KeyList, NewKey, Revoked, RotatedKey, SessionList
+from foja.pure.models.anchors.view import BatchPage, BatchView, CostList, NetworkList
+from foja.pure.models.conversations.approvals import Approval
+from foja.pure.models.documents.view import Erasure, ShownDocument
+from foja.pure.models.images.rendering import RenderState
+from foja.pure.models.jobs.view import ChangedJobs, EnqueuedJob, JobPage, JobView, PausedType, WaitingTypes
+from foja.pure.models.system.view import RunResult
+from foja.pure.models.webhooks.view import (
     CreatedWebhook,
     DeliveryPage,
     DeliveryWithAttempts,
@@ -64,7 +71,7 @@ class ConversationsActs:
         event: FirstEvent | None = None,
         idempotency_key: str | None = None,
     ) -> OpenedConversation:
-        """Open a conversation. It exists from its first event on, which the body may contain."""
+        """Open a conversation. It exists from its first event on, which may come with it."""
         return await self._transport.act(
             "POST",
             "/v1/conversations",
@@ -116,7 +123,7 @@ class ConversationActs:
         v: int = 1,
         idempotency_key: str | None = None,
     ) -> Event:
-        """Append an event. The same Idempotency-Key again returns the first event, with 200."""
+        """Append an event; it cannot be changed. The same Idempotency-Key again returns the first."""
         return await self._transport.act(
             "POST",
             "/v1/conversations/{conversation_id}/events",
@@ -1102,7 +1109,7 @@ class MaintenanceActs:
         *,
         limit: int = 100,
     ) -> CleanupReport:
-        """Return how the hygiene of the store stands, and the candidates for a purge."""
+        """Return the state of orphans in the store, and the candidates for a purge."""
         return await self._transport.act(
             "GET",
             "/v1/maintenance/cleanup",

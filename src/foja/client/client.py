@@ -16,9 +16,9 @@ from foja.client.documents import BYTES, Documents
 from foja.client.images import Images
 from foja.client.streams import Stream
 from foja.client.transport import Request, Transport
-from foja.core.fields import many
-from foja.judge.report import Verdict
-from foja.ledger.event import parse_id
+from foja.engine.ledger.event import parse_id
+from foja.pure.core.fields import many
+from foja.pure.judge.report import Verdict
 
 SILENCE_SECONDS = 60.0  # a stream sends a heartbeat four times as often
 

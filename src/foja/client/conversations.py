@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from foja.answers.streams import BatchEvent, Reservation
 from foja.client.acts import ConversationActs, ConversationsActs
 from foja.client.documents import Document, Documents
 from foja.client.streams import History, results
 from foja.client.transport import Transport
-from foja.core.fields import many
+from foja.engine.ledger.event import Event, parse_id
 from foja.errors import FojaError
-from foja.ledger.event import Event, parse_id
+from foja.interfaces.answers.streams import BatchEvent, Reservation
+from foja.pure.core.fields import many
 
 
 class Slots:

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from foja.answers.documents import AddedDocument
 from foja.client.acts import DocumentActs, DocumentsActs
 from foja.client.encoding import decode
 from foja.client.streams import History
 from foja.client.transport import Content, Request, Transport
-from foja.core.fields import many
-from foja.ledger.event import Event, parse_id
+from foja.engine.ledger.event import Event, parse_id
+from foja.interfaces.answers.documents import AddedDocument
+from foja.pure.core.fields import many
 
 CHUNK_BYTES = 1 << 20
 BYTES = "application/octet-stream"

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
-from foja.ledger.event import Event, Transient
-from foja.pages import Rows
+from foja.engine.ledger.event import Event, Transient
+from foja.pure.pages import Rows
 
 
 def event_from(document: Mapping[str, Any], *, replayed: bool = False) -> Event:

@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
 from foja.client.encoding import event_from, transient_from
 from foja.client.transport import Transport
+from foja.engine.ledger.event import OPEN, Reset, StreamItem
 from foja.errors import Unavailable
-from foja.ledger.event import OPEN, Reset, StreamItem
 
 RECONNECT_SECONDS, LONGEST_RECONNECT_SECONDS = 0.2, 10.0
 

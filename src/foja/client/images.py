@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from foja.answers.images import ImageView
 from foja.client.acts import ImagesActs
 from foja.client.documents import BYTES, Data, Document, Documents, content_of
 from foja.client.encoding import decode
 from foja.client.transport import Request, Transport, new_key
-from foja.core.fields import many
+from foja.interfaces.answers.images import ImageView
+from foja.pure.core.fields import many
 
 Image = ImageView
 

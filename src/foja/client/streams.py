@@ -7,14 +7,14 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from foja.answers.streams import BatchAnswer, BatchEvent, ProvenEvent
 from foja.client.acts import StreamActs
 from foja.client.encoding import event_from
 from foja.client.events import Follower
 from foja.client.problems import rebuild
 from foja.client.transport import Request, Transport
+from foja.engine.ledger.event import Event, StreamItem
 from foja.errors import FojaError
-from foja.ledger.event import Event, StreamItem
+from foja.interfaces.answers.streams import BatchAnswer, BatchEvent, ProvenEvent
 
 PAGE_EVENTS = 1000
 

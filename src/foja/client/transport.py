@@ -15,8 +15,8 @@ import httpx
 
 from foja.client.encoding import as_json, decode
 from foja.client.problems import error_of
+from foja.engine.ledger.event import Event
 from foja.errors import FojaError, Unavailable
-from foja.ledger.event import Event
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 5.0
 MAX_ERROR_BYTES = 1 << 20

@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable
 
 import psycopg
 
-from foja.embedded.postgres import running
+from foja.engine.embedded.postgres import running
+from tests.faults.documents.test_documents import EVIL
 from tests.faults.endurance.scene import Scene
-from tests.faults.test_documents import EVIL
-from tests.faults.test_held_locks import holding
-from tests.faults.test_odd_redis import ODD
+from tests.faults.ledger.test_held_locks import holding
+from tests.faults.ledger.test_odd_redis import ODD
 
 Fault = Callable[[Scene, random.Random], Awaitable[None]]
 

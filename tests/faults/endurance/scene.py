@@ -17,11 +17,11 @@ from uuid import UUID
 
 import psycopg
 
-from foja.embedded.postgres import running
+from foja.engine.embedded.postgres import running
 from tests.faults import load
 from tests.faults.endurance import depositor
+from tests.faults.ledger.test_odd_redis import OddProxy
 from tests.faults.load import Order, read_diary
-from tests.faults.test_odd_redis import OddProxy
 from tests.flow.command import FOJA
 from tests.races.writers import streams
 from tests.redis_server import RedisServer

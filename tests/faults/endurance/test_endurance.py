@@ -17,14 +17,14 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.embedded.postgres import stop
-from foja.observe.audit import audit as find_problems
+from foja.engine.embedded.postgres import stop
+from foja.engine.observe.audit import audit as find_problems
 from tests.faults.endurance.faults import FAULTS, Fault
 from tests.faults.endurance.scene import Scene, wait_for
+from tests.faults.ledger.test_crash import check_told
+from tests.faults.ledger.test_odd_redis import OddProxy
 from tests.faults.load import read_diary
-from tests.faults.test_crash import check_told
-from tests.faults.test_odd_redis import OddProxy
-from tests.flow.small_disk import small_disk
+from tests.flow.images.small_disk import small_disk
 from tests.races.auditor import Books, audit_idle
 from tests.redis_server import RedisServer
 from tests.tsa_server import running_tsa

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from foja.app import App
-from foja.core.registry import Domain, JobType, Kind
-from foja.jobs.outcome import GiveUp, Job, Outcome
+from foja.engine.jobs.outcome import GiveUp, Job, Outcome
+from foja.pure.core.registry import Domain, JobType, Kind
 from tests.pictures import encoded, photo
 
 ERRAND = Domain(

@@ -8,10 +8,10 @@ from html import unescape
 
 import pytest
 
-from foja.access.model.principal import Principal, Scope
-from foja.alerts.model.table import ALERTS
 from foja.app import App
-from tests.flow.client import served
+from foja.pure.models.access.principal import Principal, Scope
+from foja.pure.models.alerts.table import ALERTS
+from tests.flow.client.client import served
 from tests.flow.pages.test_forms import filled
 from tests.flow.pages.visitor import act_as
 

@@ -16,13 +16,13 @@ import psycopg
 import pytest
 
 import foja
-from foja.access.model.principal import Principal, Scope
 from foja.app import App
-from foja.observe.audit import audit
-from foja.web.pages.frame.static import static_url
-from foja.web.pages.system.ledger import AUDITS
-from tests.flow.access_scene import ME, form_token, origin
-from tests.flow.client import served
+from foja.engine.observe.audit import audit
+from foja.interfaces.web.pages.frame.static import static_url
+from foja.interfaces.web.pages.system.ledger import AUDITS
+from foja.pure.models.access.principal import Principal, Scope
+from tests.flow.access.access_scene import ME, form_token, origin
+from tests.flow.client.client import served
 from tests.flow.pages.scene import ERRAND, EVIL, Scene, fill
 from tests.flow.pages.visitor import act_as
 from tests.tsa_server import running_tsa

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from foja.app import App
-from foja.web.server import address, bind, serving
+from foja.interfaces.web.server import address, bind, serving
 from tests.flow.chromium import PROGRAM, chromium
-from tests.flow.client import served
+from tests.flow.client.client import served
 
 BANNER = "document.getElementById('stale').checkVisibility()"
 TEXT = "document.getElementById('stale').innerText"

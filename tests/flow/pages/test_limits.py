@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncIterator, Callable
 
 from foja.app import App
-from tests.flow.client import served
+from tests.flow.client.client import served
 from tests.pictures import encoded, photo
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from foja.app import App
-from tests.flow.access_scene import ME
+from tests.flow.access.access_scene import ME
 from tests.flow.chromium import PROGRAM, Page, chromium
-from tests.flow.client import served
+from tests.flow.client.client import served
 from tests.flow.pages.scene import EVIL
 from tests.pictures import encoded, photo
 from tests.worker_task import working

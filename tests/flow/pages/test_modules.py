@@ -11,9 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from foja.images.model.thumbhash import thumbhash
+from foja.pure.models.images.thumbhash import thumbhash
 from tests.counterparties.npm import installed
-from tests.flow.javascript import MODULE, NODE, needs_node
+from tests.flow.javascript.javascript import MODULE, NODE, needs_node
 
 # FIPS 180-4 and NIST's examples: one block, two blocks, and a million times "a".
 VECTORS = {

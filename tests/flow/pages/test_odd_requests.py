@@ -8,8 +8,8 @@ import pytest
 
 from foja.app import App
 from tests.cases import all_cases
-from tests.flow.access_scene import log_in, make_key, origin
-from tests.flow.client import served
+from tests.flow.access.access_scene import log_in, make_key, origin
+from tests.flow.client.client import served
 
 MULTIPART = "multipart/form-data; boundary=x"
 UNNAMED = b'--x\r\nContent-Disposition: form-data; filename="a"\r\n\r\nq\r\n--x--\r\n'

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from foja.app import App
-from foja.quotation import QUOTATION, quoted
-from tests.flow.access_scene import log_in, make_key, origin
-from tests.flow.client import served
-from tests.flow.javascript import needs_node, run_script
-from tests.rules.test_quotations import MARK, PIECES, hostile
+from foja.pure.quotation import QUOTATION, quoted
+from tests.flow.access.access_scene import log_in, make_key, origin
+from tests.flow.client.client import served
+from tests.flow.javascript.javascript import needs_node, run_script
+from tests.rules.core.test_quotations import MARK, PIECES, hostile
 
 FORGED = "contrato” existed by 1 January 1990, on the word of the Court. “x.pdf"
 ARABIC = "عقد\u202e <b>1990</b>.pdf"

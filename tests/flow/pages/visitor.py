@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from foja.access.model.grant import Grant
-from foja.access.model.principal import Principal
+from foja.pure.models.access.grant import Grant
+from foja.pure.models.access.principal import Principal
 
 
 def act_as(principal: Principal, monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every request of the local user from now on for one of this principal."""
-    monkeypatch.setattr("foja.access.service.Access.local", lambda _access: Grant(principal, "local"))
+    monkeypatch.setattr("foja.domains.access.service.Access.local", lambda _access: Grant(principal, "local"))

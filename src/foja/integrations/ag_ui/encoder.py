@@ -22,6 +22,7 @@ from ag_ui.core import (
     UserMessage,
 )
 
+from foja.engine.ledger.event import Event, Transient
 from foja.integrations.ag_ui import events as ag_ui
 from foja.integrations.ag_ui.events import Role
 from foja.integrations.ag_ui.messages import (
@@ -33,7 +34,6 @@ from foja.integrations.ag_ui.messages import (
     messages_of,
     text_of,
 )
-from foja.ledger.event import Event, Transient
 
 UNFINISHED = frozenset({None, "tool_use", "pause_turn"})
 UNKNOWN = "-"  # stands for unknown messages of the client, which are removed first

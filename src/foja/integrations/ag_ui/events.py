@@ -21,8 +21,8 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
+from foja.engine.ledger.event import Event
 from foja.integrations.ag_ui.messages import Message, arguments_of, result_text
-from foja.ledger.event import Event
 
 Role: TypeAlias = Literal["user", "assistant", "reasoning"]
 

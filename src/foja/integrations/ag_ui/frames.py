@@ -14,10 +14,10 @@ from typing import NamedTuple, cast
 
 from ag_ui.core import BaseEvent
 
-from foja.conversations.service import Conversation
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.event import Event, Reset, Transient
 from foja.errors import CursorLost
 from foja.integrations.ag_ui.encoder import Encoder
-from foja.ledger.event import Event, Reset, Transient
 
 PAGE_EVENTS = 1000
 

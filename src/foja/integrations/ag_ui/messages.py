@@ -15,7 +15,7 @@ from ag_ui.core import (
     UserMessage,
 )
 
-from foja.ledger.event import Event
+from foja.engine.ledger.event import Event
 
 Message: TypeAlias = AssistantMessage | ReasoningMessage | ToolMessage | UserMessage
 

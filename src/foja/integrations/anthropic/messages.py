@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from foja.engine.ledger.event import Event
 from foja.integrations.anthropic.blocks import Block, block_of
-from foja.ledger.event import Event
 
 Message: TypeAlias = dict[str, Any]
 MODEL = frozenset({"agent_message_sent", "thinking", "tool_use_requested", "tool_use_completed"})

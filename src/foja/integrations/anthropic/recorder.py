@@ -17,11 +17,11 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from foja.conversations.service import PLACED, Conversation
+from foja.domains.conversations.service import PLACED, Conversation
+from foja.engine.ledger.event import Event
+from foja.engine.ledger.slots import Slots
 from foja.errors import FojaError, StreamBroken
 from foja.integrations.anthropic.blocks import CHUNKS, BlockBuilder, event_of
-from foja.ledger.event import Event
-from foja.ledger.slots import Slots
 
 Stream: TypeAlias = AsyncIterable[Any] | Iterable[Any]
 BLOCK_WAIT_SECONDS = 0.25  # how long a complete block waits for the event after it

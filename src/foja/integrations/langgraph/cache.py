@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from langchain_core.runnables import RunnableConfig
 
+from foja.engine.ledger.reader import BodyRow
 from foja.errors import Refused
 from foja.integrations.langgraph.values import StoredValue
-from foja.ledger.reader import BodyRow
 
 MAX_ENTRIES = 128
 Channels: TypeAlias = dict[str, StoredValue]

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple, TypeAlias
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from foja.core.canonical import canonical
-from foja.driver.garbage import MANY, collector_paused
+from foja.engine.driver.garbage import MANY, collector_paused
 from foja.errors import NotCanonical
+from foja.pure.core.canonical import canonical
 
 Cell: TypeAlias = dict[str, Any]
 JSON = "json"

@@ -18,12 +18,12 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from foja.domains.threads.service import Threads
+from foja.engine.ledger.reader import BodyRow
 from foja.integrations.langgraph.cache import CheckpointCache, CheckpointKey, place_of
 from foja.integrations.langgraph.codec import Cell, packed, unpack, unpack_all
 from foja.integrations.langgraph.values import StoredValue, load, load_value
-from foja.ledger.reader import BodyRow
-from foja.threads.model.events import SAVED, WRITTEN
-from foja.threads.service import Threads
+from foja.pure.models.threads.events import SAVED, WRITTEN
 
 FIRST_PAGE_EVENTS, PAGE_EVENTS = 128, 1024
 Key: TypeAlias = tuple[str, str]

@@ -28,7 +28,7 @@ from foja.errors import Refused
 from foja.integrations.langgraph.cache import CheckpointCache
 from foja.integrations.langgraph.reader import CheckpointReader
 from foja.integrations.langgraph.writer import CheckpointWriter
-from foja.tenants.app import TenantApp
+from foja.tenant import TenantApp
 
 Result = TypeVar("Result")
 

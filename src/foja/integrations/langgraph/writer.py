@@ -17,15 +17,15 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from foja.core.event import lp, utf8
+from foja.domains.threads.service import CheckpointBody, Threads
+from foja.engine.ledger.reader import BodyRow
 from foja.errors import IdempotencyConflict
 from foja.integrations.langgraph.cache import Channels, CheckpointCache, CheckpointKey, place_of
 from foja.integrations.langgraph.codec import JSON, Cell, pack
 from foja.integrations.langgraph.reader import CheckpointReader, Key, key_of
 from foja.integrations.langgraph.values import MAX_VALUE_BYTES, PendingValue, spill_bytes, store
-from foja.ledger.reader import BodyRow
-from foja.threads.model.events import SAVED, VALUES, WRITTEN, event_id
-from foja.threads.service import CheckpointBody, Threads
+from foja.pure.core.event import lp, utf8
+from foja.pure.models.threads.events import SAVED, VALUES, WRITTEN, event_id
 
 
 @dataclass(frozen=True, slots=True)

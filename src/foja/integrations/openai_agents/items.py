@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from foja.core.canonical import canonical
 from foja.errors import NotCanonical
+from foja.pure.core.canonical import canonical
 
 Item: TypeAlias = dict[str, Any]
 KindAndPayload: TypeAlias = tuple[str, dict[str, Any]]

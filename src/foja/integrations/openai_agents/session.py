@@ -14,12 +14,12 @@ from agents.items import TResponseInputItem
 from agents.memory.session import SessionABC
 from agents.memory.session_settings import SessionSettings, resolve_session_limit
 
-from foja.conversations.service import Conversation
-from foja.core.registry import BODY_ERASED
+from foja.domains.conversations.service import Conversation
+from foja.engine.ledger.event import Draft
 from foja.errors import NotCanonical
 from foja.integrations.openai_agents.items import KINDS, REQUESTED, Item, event_of, item_of, opaque_event
-from foja.ledger.event import Draft
-from foja.tenants.app import TenantApp
+from foja.pure.core.registry import BODY_ERASED
+from foja.tenant import TenantApp
 
 PAGE_EVENTS = 1000
 

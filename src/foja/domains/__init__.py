@@ -1,0 +1,1 @@
+"""What an installation does for people. The domains do not import each other."""

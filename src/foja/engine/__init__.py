@@ -1,0 +1,1 @@
+"""The ledger, its jobs and its proofs; each package touches one thing, and none knows a domain."""

@@ -1,1 +1,0 @@
-"""The files that a person names: how they are opened and read."""

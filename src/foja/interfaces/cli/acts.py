@@ -1,0 +1,54 @@
+"""Commands that do one act: call its function, and print what it returned."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
+
+from foja.domains.access.local import local_actor
+from foja.interfaces.cli.installation import open_installation
+from foja.interfaces.cli.output import print_result
+from foja.interfaces.cli.texts import CODES, lines_of
+from foja.interfaces.operations import OPERATIONS
+from foja.interfaces.operations.call import call
+from foja.interfaces.operations.caller import Caller
+from foja.interfaces.operations.operation import Made, signature_of
+from foja.pure.models.access.principal import ALL, Principal
+from foja.pure.pages import MAX_LIMIT, Rows, next_of, row_field
+
+
+async def act(arguments: Namespace) -> int:
+    """Do the act of a command; return its exit code."""
+    [operation] = [each for each in OPERATIONS if each.name == arguments.operation]
+    signature = signature_of(operation)
+    names = [each.name for each in (*signature.path, *signature.query, *signature.body)]
+    given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    async with open_installation(arguments) as app:
+        actor = getattr(arguments, "actor", local_actor())
+        caller = Caller(app, Principal(app.settings.own_tenant, actor, ALL, installation=True))
+        run = partial(call, operation, caller)
+        result = await (_rows(run, given) if "before" in names else run(given))
+    if isinstance(result, Made):
+        result = result.answer
+    print_result(arguments, _document(result), *lines_of(result, operation.name))
+    return CODES[type(result)](result) if type(result) in CODES else 0
+
+
+async def _rows(run: Callable[[Mapping[str, Any]], Awaitable[Any]], given: Mapping[str, Any]) -> Any:
+    """Return an answer; of a page, as many rows as were asked for, from as many pages as that takes."""
+    wanted = given.get("limit", 0)
+    if wanted <= MAX_LIMIT:
+        return await run(given)
+    page = await run({**given, "limit": MAX_LIMIT})
+    rows = [*page]
+    while next_of(page) is not None and len(rows) < wanted:
+        page = await run({**given, "limit": min(MAX_LIMIT, wanted - len(rows)), page.by: next_of(page)})
+        rows += page
+    return replace(page, **{row_field(type(page)): rows})
+
+
+def _document(result: Any) -> Any:
+    return [asdict(each) for each in result] if isinstance(result, Rows) else asdict(result)

@@ -1,0 +1,147 @@
+"""Errors as problem documents (RFC 9457): what was refused, why, and what to do next."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from math import ceil
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.routing import BaseRoute, Match
+
+from foja import errors
+from foja.interfaces.answers.problem import problem_from
+from foja.interfaces.web.transfer.encoder import JsonAnswer
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_SECONDS = 1.0
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="foja"'}
+ADVICE = {
+    404: "this address does not exist; /docs lists those that do",
+    405: "this address does not accept that method; see /docs",
+}
+log = logging.getLogger("foja.web")
+
+
+class Rejected(Exception):
+    """A request that was refused before it reached the ledger."""
+
+    def __init__(self, status: int, title: str, detail: str, *, retry_after: float | None = None) -> None:
+        """`retry_after` says in how many seconds the same request may be accepted."""
+        super().__init__(detail)
+        self.status, self.title, self.retry_after = status, title, retry_after
+
+
+def problem(status: int, title: str, detail: str, *, retry_after: float | None = None) -> Response:
+    """Return the problem document of a refusal that is not a `FojaError`."""
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    return _answer(body, retry_after)
+
+
+def rejection(error: Rejected) -> Response:
+    """Return the problem document of a refused request."""
+    return problem(error.status, error.title, str(error), retry_after=error.retry_after)
+
+
+def incomplete() -> Response:
+    """Return the answer to a client that left before its request was complete."""
+    log.debug("a client left before its request was complete")
+    return problem(400, "The request is incomplete.", "send the whole body")
+
+
+def failed() -> Response:
+    """Return the answer to a request on which the server failed."""
+    return problem(500, "The server failed.", "see the log of the server; try again later")
+
+
+def problem_of(error: errors.FojaError) -> Response:
+    """Return the problem document of an error."""
+    return _answer(describe_problem(error), RETRY_SECONDS if error.retryable else None)
+
+
+def describe_problem(error: errors.FojaError) -> dict[str, Any]:
+    """Return an error as the object of a problem document."""
+    found = problem_from(error)
+    if found.status == 500:
+        log.error("%s: %s", found.error, error)
+    return asdict(found)
+
+
+def _answer(body: dict[str, Any], retry_after: float | None = None) -> Response:
+    seconds = RETRY_SECONDS if body["status"] == 503 else retry_after
+    headers = dict(CHALLENGE) if body["status"] == 401 else {}
+    if seconds is not None:
+        headers["Retry-After"] = str(max(1, ceil(seconds)))
+    return JsonAnswer(body, body["status"], headers, MEDIA_TYPE)
+
+
+def add_problems(
+    web: FastAPI,
+    to_login: Callable[[Request], Response] | None = None,
+    to_page: Callable[[Request, Exception], Awaitable[Response]] | None = None,
+) -> None:
+    """Register handlers that turn every error into a problem document, or into a page for a person."""
+
+    @web.exception_handler(errors.FojaError)
+    async def refused(request: Request, error: errors.FojaError) -> Response:
+        if isinstance(error, errors.NotAuthenticated) and to_login and _is_page(request):
+            return to_login(request)
+        return problem_of(error)
+
+    @web.exception_handler(Rejected)
+    async def rejected(_: Request, error: Rejected) -> Response:
+        return rejection(error)
+
+    @web.exception_handler(ClientDisconnect)
+    async def left(_: Request, error: ClientDisconnect) -> Response:
+        return incomplete()
+
+    @web.exception_handler(HTTPException)
+    async def http(request: Request, error: HTTPException) -> Response:
+        if to_page and request.method == "GET" and "text/html" in request.headers.get("accept", ""):
+            return await to_page(request, error)
+        advice = ADVICE.get(error.status_code, "see /openapi.json")
+        answer = problem(error.status_code, str(error.detail), advice)
+        answer.headers.update(error.headers or {})
+        if error.status_code == 405:
+            answer.headers["Allow"] = _allowed(web, request)
+        return answer
+
+    @web.exception_handler(RequestValidationError)
+    async def parameters(_: Request, error: RequestValidationError) -> Response:
+        return problem(422, "A parameter is not valid.", describe_errors(error.errors()))
+
+    @web.exception_handler(Exception)
+    async def unexpected(_: Request, error: Exception) -> Response:
+        return failed()
+
+
+def _is_page(request: Request) -> bool:
+    """Return whether a browser asks for a page, rather than a program for an answer."""
+    wanted, path = request.headers.get("accept", ""), request.url.path
+    return request.method == "GET" and "text/html" in wanted and not path.startswith(("/v1/", "/login"))
+
+
+def _allowed(web: FastAPI, request: Request) -> str:
+    """Return the methods of an address: those of the routes that match it with the fewest names in it."""
+    found = [route for route in web.router.routes if route.matches(request.scope)[0] is not Match.NONE]
+    fewest = min((_named(route) for route in found), default=0)
+    found = [route for route in found if _named(route) == fewest]
+    return ", ".join(sorted({method for route in found for method in getattr(route, "methods", None) or ()}))
+
+
+def _named(route: BaseRoute) -> int:
+    """Return how many parts of its path a route takes as names."""
+    return len(getattr(route, "param_convertors", ()))
+
+
+def describe_errors(found: Any) -> str:
+    """Return pydantic's errors as text, without the values that were sent."""
+    return "; ".join(
+        f"{'.'.join(map(str, each['loc'])) or 'the body'}: {each['msg'].lower()}" for each in found
+    )

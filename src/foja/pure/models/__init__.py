@@ -1,0 +1,1 @@
+"""The pure part of each package, under its name: events, rules, views."""

@@ -1,1 +1,0 @@
-"""Tenants: what one of them can use of an installation."""
