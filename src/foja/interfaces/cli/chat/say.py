@@ -17,14 +17,13 @@ from foja.pure.models.conversations.events import CONVERSATION
 from foja.pure.quotation import quoted
 
 
-def new(arguments: Namespace) -> int:
+def new(arguments: Namespace) -> None:
     """Print a new id."""
     new_conversation_id = str(new_id())
     print_result(arguments, {"id": new_conversation_id}, new_conversation_id)
-    return 0
 
 
-async def say(arguments: Namespace) -> int:
+async def say(arguments: Namespace) -> None:
     """Append one event and print its number."""
     text = sys.stdin.read().removesuffix("\n") if arguments.text == "-" else arguments.text
     if not text.strip():
@@ -36,7 +35,6 @@ async def say(arguments: Namespace) -> int:
             arguments.kind, payload, actor=arguments.actor, idempotency_key=arguments.key
         )
     print_result(arguments, event.envelope(), f"event {event.seq} of {conversation.id}")
-    return 0
 
 
 def decided(found: DecidedApproval, _: str) -> Iterator[str]:

@@ -20,27 +20,26 @@ if TYPE_CHECKING:
 HEAD = ("place", "image", "content", "alt")
 
 
-async def overview(arguments: Namespace) -> int:
+async def overview(arguments: Namespace) -> None:
     """List products, or the images of one in order."""
     async with open_installation(arguments) as app:
         if arguments.product_id is None:
-            return await _print_products(arguments, app)
+            await _print_products(arguments, app)
+            return
         found = await gallery(app.images, arguments.product_id, at=arguments.at)
     rows = [(each.order, each.id, shorten(each.url, 60), shorten(each.alt or "-", 40)) for each in found]
     lines = table(HEAD, rows) if rows else [f"the product {found.product_id} has no images"]
     print_result(arguments, asdict(found), *lines)
-    return 0
 
 
-async def _print_products(arguments: Namespace, app: App) -> int:
+async def _print_products(arguments: Namespace, app: App) -> None:
     rows = await app.images.products_with_counts(limit=arguments.limit)
     lines = table(("product", "images", "supplier"), rows) if rows else ["no products"]
     named = ("product_id", "images", "supplier_id")
     print_result(arguments, [dict(zip(named, row, strict=True)) for row in rows], *lines)
-    return 0
 
 
-async def add(arguments: Namespace) -> int:
+async def add(arguments: Namespace) -> None:
     """Add files, or an address elsewhere, at the end of a gallery."""
     if bool(arguments.files) == bool(arguments.url):
         raise SetupFailed("give files, or an address with --url")
@@ -59,26 +58,23 @@ async def add(arguments: Namespace) -> int:
     print_result(arguments, body, *(f"image {image.id} at place {image.order}" for image in added))
     if not arguments.json and arguments.product_id is None:
         print_line(f"of the new product {opened.id}")
-    return 0
 
 
-async def delete(arguments: Namespace) -> int:
+async def delete(arguments: Namespace) -> None:
     """Delete a product with its images."""
     async with open_to_write(arguments, existing=True) as app:
         count = await app.images.delete(arguments.product_id, reason=arguments.reason, actor=arguments.actor)
     body = {"product_id": str(arguments.product_id), "removed": count}
     print_result(arguments, body, f"deleted the product {arguments.product_id} and its {count:,} images")
-    return 0
 
 
-async def rebuild(arguments: Namespace) -> int:
+async def rebuild(arguments: Namespace) -> None:
     """Write the rows of every gallery again from its events."""
     async with open_installation(arguments) as app:
         with progress_bar("rebuilding") as progress:
             rebuilt = await app.images.rebuild(progress)
     body = {"products": rebuilt.products, "mended": rebuilt.mended}
     print_result(arguments, body, f"rebuilt {rebuilt.products:,} galleries; {rebuilt.mended:,} were wrong")
-    return 0
 
 
 def changed(found: ImageView, _: str) -> Iterator[str]:
