@@ -51,11 +51,7 @@ COMMANDS = (
         "foja status --rebuild                      after `foja audit` finds a `summary` or a `track`",
         Argument("[DOC]", EITHER, parameter="document"),
         Argument("--limit N", "at most this many in the list (20)", integer(1, 1_000_000), default=20),
-        Argument(
-            "--state",
-            "only documents in this state",
-            choices=STATES,
-        ),
+        Argument("--state", "only documents in this state", choices=STATES),
         Argument(
             "--rebuild", "rebuild the list and the attempts from the events, and print how many were wrong"
         ),
