@@ -424,7 +424,7 @@ class StreamActs:
         v: int = 1,
         idempotency_key: str | None = None,
     ) -> Event:
-        """Append an event of a domain of yours. The same Idempotency-Key again returns the first event."""
+        """Append an event; it cannot be changed. The same Idempotency-Key again returns the first."""
         return await self._transport.act(
             "POST",
             "/v1/streams/{domain}/{stream_id}/events",
@@ -441,7 +441,7 @@ class StreamActs:
         atomic: bool = False,
         idempotency_key: str | None = None,
     ) -> BatchAnswer:
-        """Append many events of a domain of yours, all or none, or each by itself."""
+        """Append many events, all or none, or each by itself; see the result of each."""
         return await self._transport.act(
             "POST",
             "/v1/streams/{domain}/{stream_id}/events/batch",

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
+from foja.app import App
 from foja.domains.access.local import local_actor
-from foja.interfaces.cli.installation import open_installation
+from foja.engine.ledger.event import Event
+from foja.interfaces.cli.installation import open_installation, open_to_write
 from foja.interfaces.cli.output import print_result
 from foja.interfaces.cli.texts import CODES, lines_of
 from foja.interfaces.operations import OPERATIONS
 from foja.interfaces.operations.call import call
 from foja.interfaces.operations.caller import Caller
-from foja.interfaces.operations.operation import Made, signature_of
+from foja.interfaces.operations.operation import Made, Operation, signature_of
 from foja.pure.models.access.principal import ALL, Principal
 from foja.pure.pages import MAX_LIMIT, Rows, next_of, row_field
 
@@ -26,7 +29,7 @@ async def act(arguments: Namespace) -> int:
     signature = signature_of(operation)
     names = [each.name for each in (*signature.path, *signature.query, *signature.body)]
     given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
-    async with open_installation(arguments) as app:
+    async with _opened(arguments, operation) as app:
         actor = getattr(arguments, "actor", local_actor())
         caller = Caller(app, Principal(app.settings.own_tenant, actor, ALL, installation=True))
         run = partial(call, operation, caller)
@@ -50,5 +53,14 @@ async def _rows(run: Callable[[Mapping[str, Any]], Awaitable[Any]], given: Mappi
     return replace(page, **{row_field(type(page)): rows})
 
 
+def _opened(arguments: Namespace, operation: Operation) -> AbstractAsyncContextManager[App]:
+    """Open the installation; what an act recorded is published."""
+    if operation.method == "GET":
+        return open_installation(arguments)
+    return open_to_write(arguments, existing=True)
+
+
 def _document(result: Any) -> Any:
+    if isinstance(result, Event):
+        return result.envelope()
     return [asdict(each) for each in result] if isinstance(result, Rows) else asdict(result)

@@ -6,10 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from foja.engine.ledger.event import Event
 from foja.interfaces.answers.anchors import Enabled
+from foja.interfaces.answers.images import ImageView
+from foja.interfaces.answers.streams import DecidedApproval
 from foja.interfaces.cli import jobs
 from foja.interfaces.cli.access import access
 from foja.interfaces.cli.anchors import batches, networks
+from foja.interfaces.cli.chat import say
+from foja.interfaces.cli.images import gallery
 from foja.interfaces.cli.output import field_lines, table
 from foja.interfaces.cli.webhooks import webhooks
 from foja.pure.models.access.view import KeyList, SessionList
@@ -31,10 +36,14 @@ TEXTS: Mapping[type, Callable[[Any, str], Iterable[str]]] = {
     WebhookList: webhooks.listed,
     KeyList: access.keys,
     SessionList: access.sessions,
+    ImageView: gallery.changed,
+    Event: gallery.removed,
+    DecidedApproval: say.decided,
 }
 CODES: Mapping[type, Callable[[Any], int]] = {
     ChangedJobs: lambda found: 0 if found.done else 1,
     Enabled: lambda found: 1 if found.missing else 0,
+    DecidedApproval: lambda found: 0 if found.mine else 1,
 }
 
 

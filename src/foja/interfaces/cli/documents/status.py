@@ -31,27 +31,26 @@ if TYPE_CHECKING:
     from foja.pure.models.documents.view import DocumentView
 
 
-async def status(arguments: Namespace) -> int:
+async def status(arguments: Namespace) -> None:
     """Print one document, or a list of the newest."""
     if arguments.document is None and not arguments.rebuild:
         async with open_lists(arguments) as lists:
             await _print_list(lists, arguments)
-        return 0
+        return
     async with open_installation(arguments) as app:
         if arguments.rebuild:
-            return await print_rebuilt(app, arguments)
+            await print_rebuilt(app, arguments)
+            return
         view = await app.documents.view(await find_document(app, arguments.document))
         print_result(arguments, view.document(), *_describe(view))
-    return 0
 
 
-async def explain(arguments: Namespace) -> int:
+async def explain(arguments: Namespace) -> None:
     """Print what a document waits for and what happens next."""
     async with open_installation(arguments) as app:
         view = await app.documents.view(await find_document(app, arguments.document))
     document = {"id": view.id, "explain": view.explain, "note": view.note}
     print_result(arguments, document, *_explanation(view))
-    return 0
 
 
 async def find_document(app: App, text: str) -> UUID:

@@ -47,7 +47,7 @@ async def change(arguments: Namespace) -> int:
         changed = await app.webhooks.change(
             arguments.webhook,
             url=arguments.url,
-            kinds=arguments.kind,
+            kinds=arguments.kind or None,
             include_payload=arguments.payload,
             description=arguments.description,
             actor=arguments.actor,

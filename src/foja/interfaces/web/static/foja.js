@@ -828,12 +828,12 @@ class StreamActs extends History {
     return this._transport.ask("GET", `${this._path}`);
   }
 
-  /** Append an event of a domain of yours. The same Idempotency-Key again returns the first event. */
+  /** Append an event; it cannot be changed. The same Idempotency-Key again returns the first. */
   append(kind, payload, { expectedSeq = null, actor = null, v = 1, idempotencyKey = null } = {}) {
     return this._transport.record("POST", `${this._path}/events`, { json: { kind, payload, expected_seq: expectedSeq, actor, v }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
   }
 
-  /** Append many events of a domain of yours, all or none, or each by itself. */
+  /** Append many events, all or none, or each by itself; see the result of each. */
   appendMany(events, { atomic = false, idempotencyKey = null } = {}) {
     return this._transport.ask("POST", `${this._path}/events/batch`, { json: { events, atomic }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
   }
