@@ -10,6 +10,7 @@ from uuid import UUID
 from foja.client.transport import Transport, new_key
 from foja.engine.ledger.event import Event, Transient
 from foja.interfaces.answers.access import Me, NameList
+from foja.interfaces.answers.alerts import AlertList, NoticeList
 from foja.interfaces.answers.anchors import Disabled, Enabled, Flushed
 from foja.interfaces.answers.documents import (
     AddedBatch,
@@ -1101,6 +1102,39 @@ class AnchorsActs:
             "/v1/anchors/{network}/flush",
             path={"network": network},
             answer=Flushed,
+        )
+
+
+class AlertsActs:
+    """What callers can do about alerts."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def list(
+        self,
+        *,
+        firing: bool = False,
+    ) -> AlertList:
+        """List every alert with its value, its limit and its state."""
+        return await self._transport.act(
+            "GET",
+            "/v1/alerts",
+            query={"firing": firing},
+            answer=AlertList,
+        )
+
+    async def history(
+        self,
+        *,
+        limit: int = 100,
+    ) -> NoticeList:
+        """List what fired and cleared, newest first."""
+        return await self._transport.act(
+            "GET",
+            "/v1/alerts/history",
+            query={"limit": limit},
+            answer=NoticeList,
         )
 
 

@@ -164,6 +164,20 @@ ACTS = (
         ),
     ),
     command(
+        "alerts list",
+        "alerts.list",
+        "list every alert with its value, its limit and its state",
+        "foja alerts list                      exit code 1 if one fires\nfoja alerts list --firing --json",
+        Argument("--firing", "only those that fire", bool, "firing"),
+    ),
+    command(
+        "alerts history",
+        "alerts.history",
+        "list what fired and cleared, newest first",
+        "foja alerts history --limit 20",
+        Argument("--limit LIMIT", "at most this many (100)", positive, "limit"),
+    ),
+    command(
         "orphans report",
         "maintenance.report",
         "show candidates for a purge by age, the last runs, and whether the automatic purge is armed",

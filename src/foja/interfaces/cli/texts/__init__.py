@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from foja.interfaces.answers.alerts import AlertList, NoticeList
 from foja.interfaces.answers.anchors import Disabled, Enabled, Flushed
 from foja.interfaces.answers.maintenance import CandidateList, CleanupReport, DeletedObjects, RestoredObject
 from foja.interfaces.cli.output import field_lines, table
-from foja.interfaces.cli.texts import access, anchors, jobs, orphans, webhooks
+from foja.interfaces.cli.texts import access, alerts, anchors, jobs, orphans, webhooks
 from foja.pure.models.access.view import CreatedKey, KeyList, Revoked, RotatedKey, SessionList
 from foja.pure.models.anchors.view import BatchPage, CostList, NetworkList
 from foja.pure.models.jobs.view import ChangedJobs, JobPage, JobView, PausedType
@@ -49,6 +50,8 @@ TEXTS: Mapping[type, Callable[[Any, Namespace], Iterable[str]]] = {
     Revoked: access.revoked,
     KeyList: access.keys,
     SessionList: access.sessions,
+    AlertList: alerts.listed,
+    NoticeList: alerts.history,
     RunResult: orphans.ran,
     CandidateList: orphans.candidates,
     CleanupReport: orphans.report,
@@ -58,6 +61,7 @@ TEXTS: Mapping[type, Callable[[Any, Namespace], Iterable[str]]] = {
 CODES: Mapping[type, Callable[[Any], int]] = {
     ChangedJobs: lambda found: 0 if found.done else 1,
     Enabled: lambda found: 1 if found.missing else 0,
+    AlertList: lambda found: 1 if any(each.state == "firing" for each in found) else 0,
     Replayed: lambda found: 0 if found.replayed else 1,
     RunResult: lambda found: 1 if found.outcome == "aborted" or found.missing else 0,
 }

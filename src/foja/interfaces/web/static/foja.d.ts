@@ -477,6 +477,38 @@ export interface Flushed {
   network: string;
   jobs: number;
 }
+/** An alert whose condition is true. */
+export interface AlertState {
+  alert: string;
+  label: string;
+  value: number;
+  since: string;
+  fired_at: string | null;
+}
+/** An alert as it stands. */
+export interface ShownAlert {
+  alert: string;
+  severity: "critical" | "warning";
+  state: string;
+  summary: string;
+  limit: number | null;
+  below: boolean;
+  for_seconds: number;
+  values: { [name: string]: number };
+  series: Array<AlertState>;
+  runbook: string;
+}
+/** A notice as it was told. */
+export interface ToldNotice {
+  id: string;
+  alert: string;
+  label: string;
+  event: string;
+  value: number | null;
+  at: string;
+  undelivered: Array<string>;
+  error: string | null;
+}
 /** A run that ended, as it was recorded. */
 export interface RunRow {
   run: string;
@@ -831,6 +863,11 @@ declare class AnchorsActs {
   flush(network: "polygon" | "bitcoin" | "rekor"): Promise<Flushed>;
 }
 
+declare class AlertsActs {
+  list(options?: { firing?: boolean }): Promise<ShownAlert[]>;
+  history(options?: { limit?: number }): Promise<ToldNotice[]>;
+}
+
 declare class MaintenanceActs {
   report(options?: { limit?: number }): Promise<CleanupReport>;
   candidates(options?: { limit?: number }): Promise<Candidate[]>;
@@ -906,6 +943,7 @@ export class Client {
   };
   readonly jobs: JobsActs;
   readonly anchors: AnchorsActs;
+  readonly alerts: AlertsActs;
   readonly maintenance: MaintenanceActs;
   readonly webhooks: WebhooksActs;
   readonly access: AccessActs;

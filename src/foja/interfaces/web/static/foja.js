@@ -478,6 +478,7 @@ export class Client {
     this.images = new Images(transport, this.documents);
     this.jobs = new JobsActs(transport);
     this.anchors = new AnchorsActs(transport);
+    this.alerts = new AlertsActs(transport);
     this.maintenance = new MaintenanceActs(transport);
     this.webhooks = new WebhooksActs(transport);
     this.access = new AccessActs(transport);
@@ -1067,6 +1068,23 @@ class AnchorsActs {
   /** Send the digests that wait for a batch now, without waiting for more. */
   flush(network) {
     return this._transport.ask("POST", `/v1/anchors/${segment(network)}/flush`);
+  }
+}
+
+/** What callers can do about alerts. */
+class AlertsActs {
+  constructor(transport) {
+    this._transport = transport;
+  }
+
+  /** List every alert with its value, its limit and its state. */
+  async list({ firing = false } = {}) {
+    return (await this._transport.ask("GET", "/v1/alerts", { params: { firing } })).alerts;
+  }
+
+  /** List what fired and cleared, newest first. */
+  async history({ limit = 100 } = {}) {
+    return (await this._transport.ask("GET", "/v1/alerts/history", { params: { limit } })).notices;
   }
 }
 
