@@ -37,7 +37,7 @@ async def say(arguments: Namespace) -> None:
     print_result(arguments, event.envelope(), f"event {event.seq} of {conversation.id}")
 
 
-def decided(found: DecidedApproval, _: str) -> Iterator[str]:
+def decided(found: DecidedApproval, _: Namespace) -> Iterator[str]:
     """Yield how an approval was decided."""
     by = f" by {quoted(found.decided_by)}" if found.decided_by else ""
     yield f"approval {quoted(found.id)} is {found.state}{by}"

@@ -77,12 +77,12 @@ async def rebuild(arguments: Namespace) -> None:
     print_result(arguments, body, f"rebuilt {rebuilt.products:,} galleries; {rebuilt.mended:,} were wrong")
 
 
-def changed(found: ImageView, _: str) -> Iterator[str]:
+def changed(found: ImageView, _: Namespace) -> Iterator[str]:
     """Yield an image that was changed."""
     alt = f", described as {found.alt!r}" if found.alt else ""
     yield f"image {found.id} at place {found.order}{alt}"
 
 
-def removed(found: Event, _: str) -> Iterator[str]:
+def removed(found: Event, _: Namespace) -> Iterator[str]:
     """Yield which image was removed."""
     yield f"removed image {found.payload['image_id']}: event {found.seq} of {found.entity_id}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from foja.pure.models.access.key import parse_end
+from foja.pure.models.access.key import parse_duration, parse_end
 from foja.pure.models.access.principal import Scope
 from foja.pure.models.images.address import has_other_form
 
@@ -92,11 +92,11 @@ def moment(text: str) -> datetime:
 
 
 def hours(text: str) -> float:
-    """Return for how many hours an old secret is used as well."""
+    """Return for how many seconds an old secret is used as well, given in hours."""
     value = _float(text)
     if not 0 <= value <= MAX_OVERLAP_HOURS:
         raise ArgumentTypeError(f"{text!r} is not valid: expected hours, from 0 to {MAX_OVERLAP_HOURS}")
-    return value
+    return value * 3600
 
 
 def names_of(*known: str) -> Callable[[str], list[str]]:
@@ -160,13 +160,18 @@ def scopes(text: str) -> list[Scope]:
     return [Scope(name) for name in dict.fromkeys(names)]
 
 
-def expiry(text: str) -> datetime | None:
-    """Return when something expires: a time, a duration from now, or None for `never`."""
+def duration(text: str) -> float:
+    """Return the seconds of a duration such as `90d`, `12h`, `30m` or `45s`."""
+    return parse_duration(text).total_seconds()
+
+
+def expiry(text: str) -> str:
+    """Return when something expires: a time that has not passed, a duration from now, or `never`."""
     now = datetime.now(UTC)
     found = parse_end(text, now)
     if found and found <= now:
         raise ArgumentTypeError(f"{text!r} has passed: expected a later time")
-    return found
+    return text
 
 
 def key_name(text: str) -> str:
