@@ -67,12 +67,16 @@ class BoundRoute(Route):
         """Return what the address and its query give; raise `Rejected` if it is not valid."""
         if not self.parameters:
             return {}
-        names = {each.alias for each in (*self.signature.path, *self.signature.query)}
-        query = request.query_params
-        several = {each.alias for each in self.signature.query if takes_several(each.type)}
-        given = {name: query.getlist(name) if name in several else query[name] for name in query}
-        given |= request.path_params
-        return validated(self.parameters, {name: given[name] for name in names & given.keys()})
+        given: dict[str, Any] = {}
+        for each in self.signature.query:
+            values = request.query_params.getlist(each.alias)
+            if takes_several(each.type) and values:
+                given[each.alias] = values
+            elif len(values) > 1:
+                raise _not_valid(f"{each.alias}: it is repeated; send it once")
+            elif values:
+                given[each.alias] = values[0]
+        return validated(self.parameters, given | request.path_params)
 
     @property
     def described(self) -> bool:
@@ -153,7 +157,11 @@ def validated(model: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any
     try:
         return vars(model.model_validate(given))
     except ValidationError as error:
-        raise Rejected(422, "A parameter is not valid.", describe_errors(error.errors())) from None
+        raise _not_valid(describe_errors(error.errors())) from None
+
+
+def _not_valid(detail: str) -> Rejected:
+    return Rejected(422, "A parameter is not valid.", detail)
 
 
 def accepted(hint: Any) -> Any:
