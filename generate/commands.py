@@ -16,7 +16,10 @@ HEAD = f'''"""The commands that do one act. {NOTE}"""
 
 from __future__ import annotations
 
-from foja.interfaces.cli.parser.verbs import Act, Argument
+from uuid import UUID
+
+from foja.interfaces.cli.parser.commands import ACTOR, Argument, command
+from foja.interfaces.cli.parser.values import number, positive, seconds
 
 ACTS = (
 '''
@@ -31,31 +34,29 @@ def _act(operation: Operation) -> str:
     signature = signature_of(operation)
     kinds = inspect.signature(operation.run).parameters
     known = {each.name: each for each in (*signature.path, *signature.query, *signature.body)}
-    arguments = "".join(
-        f"{_argument(operation, known[name], kinds[name])}, " for name in kinds if name in known
-    )
+    arguments = [_argument(operation, known[name], kinds[name]) for name in kinds if name in known]
+    if "actor" in signature.given:
+        arguments.append("ACTOR")
     sentence = signature.help.partition("\n\n")[0].rstrip(".").replace("Return ", "Show ", 1)
     sentence = sentence[:1].lower() + " ".join(sentence[1:].split())
-    return (
-        f"Act({operation.verb!r}, {operation.name!r}, {sentence!r}, {operation.examples!r}, ({arguments}), "
-        f"{'actor' in signature.given!r})"
-    )
+    words = map(repr, (operation.verb, operation.name, sentence, operation.examples))
+    return f"command({', '.join((*words, *arguments))})"
 
 
 def _argument(operation: Operation, parameter: Parameter, found: inspect.Parameter) -> str:
     kind, several, choices = _kind(parameter.type)
     if parameter.name in COUNTED:
         kind = "positive"
-    words = [repr(parameter.name), repr(_name(operation, parameter, found)), repr(kind)]
-    if several:
-        words.append("several=True")
-    if choices:
-        words.append(f"choices={tuple(choices)!r}")
-    if parameter.help:
-        words.append(f"help={parameter.help!r}")
+    words = parameter.help or ""
     if not parameter.required and parameter.default is not None and parameter.default != ():
-        words.append(f"default={parameter.default!r}")
-    return f"Argument({', '.join(words)})"
+        words = f"{words} ({parameter.default})".strip()
+    name = _name(operation, parameter, found)
+    if name.startswith("--") and kind != "bool" and not choices:
+        name = f"{name} {name.removeprefix('--').upper().replace('-', '_')}"
+    said = [repr(f"[{name}...]" if several else name), repr(words or None), kind, repr(parameter.name)]
+    if choices:
+        said.append(f"choices={tuple(choices)!r}")
+    return f"Argument({', '.join(said)})"
 
 
 def _name(operation: Operation, parameter: Parameter, found: inspect.Parameter) -> str:
@@ -73,11 +74,11 @@ def _kind(hint: Any) -> tuple[str, bool, Sequence[str]]:
     choices = [value for each in found if get_origin(each) is Literal for value in get_args(each)]
     several = any(get_origin(each) not in (None, Literal) for each in found)
     plain = [each for each in found if get_origin(each) is None]
-    kind = next((name for kind, name in KINDS if kind in plain), "text")
+    kind = next((name for kind, name in KINDS if kind in plain), "str")
     return kind, several, choices
 
 
-KINDS = ((bool, "flag"), (int, "number"), (float, "seconds"), (UUID, "id"))
+KINDS = ((bool, "bool"), (int, "number"), (float, "seconds"), (UUID, "UUID"))
 COUNTED = ("limit", "days")  # of the rows of a list, a command reads as many pages as that takes
 
 

@@ -25,8 +25,8 @@ from foja.domains.registration import OWN, prepare, unique
 from foja.domains.registration import load as load_domains
 from foja.domains.streams import Registry
 from foja.domains.system import assembly as system
-from foja.domains.system.hygiene.service import Hygiene, open_hygiene
 from foja.domains.system.keys import KeyRecorder
+from foja.domains.system.orphans.service import Orphans, open_orphans
 from foja.domains.threads import assembly as threads
 from foja.domains.webhooks import assembly as webhooks
 from foja.engine import sql
@@ -93,7 +93,7 @@ class App(TenantApp):
     anchors: Anchors
     store: Store
     objects: Objects
-    orphans: Hygiene
+    orphans: Orphans
     uploads: PartialUploads
     database: Database
     reader: Database  # reads for all tenants, and writes nothing
@@ -322,7 +322,7 @@ class App(TenantApp):
         self.workers = Workers(
             self.settings, self._notifier, self._open, specs, self._domains, self.health.report
         )
-        self.orphans = open_hygiene(self.settings, self.store, self.workers.queue(HYGIENE).database.patient())
+        self.orphans = open_orphans(self.settings, self.store, self.workers.queue(HYGIENE).database.patient())
 
     def _name_parts(self) -> None:
         """Name the parts that no domain brings, with how each is probed."""

@@ -102,7 +102,11 @@ def _verbs(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, li
 async def tools() -> dict[str, list[str]]:
     """Return the arguments of each tool of MCP; `!` is required."""
     found = await build_server(with_files=True).list_tools()
-    return {tool.name: sorted(_fields(tool.input_schema, tool.input_schema, required=True)) for tool in found}
+    schemas = {tool.name: tool.input_schema for tool in found}
+    return {
+        name: sorted(_fields({"components": {"schemas": each.get("$defs", {})}}, each, required=True))
+        for name, each in schemas.items()
+    }
 
 
 def javascript() -> dict[str, list[str]]:

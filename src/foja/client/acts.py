@@ -71,7 +71,7 @@ class ConversationsActs:
         event: FirstEvent | None = None,
         idempotency_key: str | None = None,
     ) -> OpenedConversation:
-        """Open a conversation. It exists from its first event on, which the body may contain."""
+        """Open a conversation. It exists from its first event on, which may come with it."""
         return await self._transport.act(
             "POST",
             "/v1/conversations",
@@ -123,7 +123,7 @@ class ConversationActs:
         v: int = 1,
         idempotency_key: str | None = None,
     ) -> Event:
-        """Append an event. The same Idempotency-Key again returns the first event, with 200."""
+        """Append an event; it cannot be changed. The same Idempotency-Key again returns the first."""
         return await self._transport.act(
             "POST",
             "/v1/conversations/{conversation_id}/events",
@@ -1109,7 +1109,7 @@ class MaintenanceActs:
         *,
         limit: int = 100,
     ) -> CleanupReport:
-        """Return how the hygiene of the store stands, and the candidates for a purge."""
+        """Return the state of orphans in the store, and the candidates for a purge."""
         return await self._transport.act(
             "GET",
             "/v1/maintenance/cleanup",

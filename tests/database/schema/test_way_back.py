@@ -20,7 +20,7 @@ from foja.engine.observe.audit import audit
 from foja.engine.sql.steps import read_steps
 from foja.interfaces.cli import main
 from tests.database.documents.anchor_scene import Scene, scene
-from tests.database.images.scans import hygiene
+from tests.database.images.scans import orphans_of
 from tests.database.images.test_objects import clean
 from tests.database.images.test_orphans import candidates
 from tests.database.schema.test_schema import ask as query
@@ -57,7 +57,7 @@ def on_app(step: Callable[[App, Admin], Awaitable[None]]) -> Step:
 
 async def purge_orphans(scene: Scene) -> None:
     """Purge what was staged before."""
-    gone = await hygiene(scene.app).purger.purge(reason="tidying")
+    gone = await orphans_of(scene.app).purger.purge(reason="tidying")
     assert (gone.outcome, gone.deleted) == ("complete", 1)
     assert candidates(scene.admin) == []
 
@@ -134,9 +134,9 @@ async def leave_orphans(app: App, admin: Admin) -> None:
     """Leave an object that was purged, and one that a scan has staged."""
     for data in (b"purged", b"staged"):
         await app.objects.put(data)
-        await hygiene(app).scanner.scan()
+        await orphans_of(app).scanner.scan()
         if data == b"purged":
-            await hygiene(app).purger.purge(reason="tidying")
+            await orphans_of(app).purger.purge(reason="tidying")
     assert candidates(admin) == [object_key(sha256(b"staged").hexdigest(), 0)]
 
 

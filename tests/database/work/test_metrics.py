@@ -17,8 +17,8 @@ from foja.engine.metrics import METRIC_NAMES, PART_FAILED
 from foja.engine.observe.metrics.reader import TimedReader
 from foja.engine.observe.metrics.scrape import Part, Scrape
 from foja.errors import LedgerUnavailable, Unavailable
-from foja.interfaces.web.operations.measure import Failures
-from tests.database.images.scans import hygiene
+from foja.interfaces.web.probes.measure import Failures
+from tests.database.images.scans import orphans_of
 from tests.database.schema.rows import value
 from tests.png import png
 
@@ -147,7 +147,7 @@ async def test_jobs_galleries_objects_and_server_are_measured(
         assert image.object is not None
         await app.store.delete([object_key(image.object, 0)])
         await app.objects.put(b"orphan")
-        await hygiene(app).scanner.scan()
+        await orphans_of(app).scanner.scan()
         await app.metrics.read()
         assert app.metrics.failed == set()
         assert value("foja_jobs_recent", type="run_tsa", state="succeeded") == 2

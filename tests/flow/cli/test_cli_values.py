@@ -17,6 +17,7 @@ from pathlib import Path
 from uuid import UUID
 
 from foja.domains.documents.lists import STATES
+from foja.errors import BadPayload
 from foja.interfaces.cli.parser import build_parser
 from foja.interfaces.cli.parser.records import documents
 from foja.pure.models.documents.events import REQUIRABLE, Evidence
@@ -75,7 +76,7 @@ def accepts_anything(action: Action) -> bool:
         return True
     try:
         action.type(WRONG)
-    except (ArgumentTypeError, ValueError, TypeError):
+    except (ArgumentTypeError, BadPayload, ValueError, TypeError):
         return False
     return True
 

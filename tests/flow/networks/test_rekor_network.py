@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from foja.engine.anchors.network import Confirmed, Refused, Waiting
-from foja.engine.anchors.rekor_log import log_key
+from foja.engine.anchors.rekor.log import log_key
 from foja.engine.embedded.signing_keys import SigningKeys
 from foja.engine.embedded.tsa.responder import ReplyEncoder, granted
 from foja.errors import SetupFailed, Unavailable

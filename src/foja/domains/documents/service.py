@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import io
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from datetime import UTC, datetime
 from typing import Any, BinaryIO, Unpack
 from uuid import UUID
 
@@ -13,6 +15,7 @@ from foja.domains.documents.document import (
     RETRY,
     Data,
     Document,
+    check_evidence,
     check_size,
     check_stage,
     describe_rest,
@@ -21,11 +24,12 @@ from foja.domains.documents.document import (
     rewound,
     store_data,
 )
-from foja.domains.documents.histories import DocumentHistories
+from foja.domains.documents.lists import DocumentLists, DocumentState
 from foja.engine.blobs.objects import Objects, until_referred
-from foja.engine.ledger.event import Event, parse_id
+from foja.engine.jobs.announcement import LIVING_SECONDS
+from foja.engine.ledger.event import Event, EventRow, parse_id
 from foja.engine.ledger.ledger import Ledger
-from foja.errors import BadPayload, IdempotencyConflict, NotCanonical, OutOfTurn
+from foja.errors import BadPayload, IdempotencyConflict, NotCanonical, OutOfTurn, UnknownEntity
 from foja.pure.core.fields import many
 from foja.pure.core.registry import check_digest
 from foja.pure.models.documents.events import DOCUMENT, Evidence, Stage
@@ -38,15 +42,13 @@ from foja.pure.models.documents.signatures import (
     key_of,
     payload_of,
 )
-from foja.pure.models.documents.view import DocumentView, Erasure, view
+from foja.pure.models.documents.view import DocumentRow, DocumentView, Erasure, Obstacles, view
 
 ADDED = "added"
 
 
-class Documents(DocumentHistories):
+class Documents:
     """Every document of this tenant."""
-
-    _ledger: Ledger
 
     def __init__(
         self,
@@ -59,10 +61,10 @@ class Documents(DocumentHistories):
         notify: Callable[[], None],
         note: str | None,
     ) -> None:
-        super().__init__(ledger, note)
-        self._objects, self._notify = objects, notify
-        self._bundles = bundles
-        self.abilities, self.policy = frozenset(abilities), policy
+        self._ledger, self._objects, self._bundles, self._notify = ledger, objects, bundles, notify
+        self.lists = DocumentLists(ledger, note)
+        self.abilities = frozenset(abilities)  # what this installation can produce, as it was read last
+        self.policy, self._note = policy, note
 
     async def add(
         self,
@@ -285,10 +287,18 @@ class Documents(DocumentHistories):
             abilities=self.abilities,
             at=now,
             policy=self.policy,
-            note=self.note,
+            note=self._note,
             successors=await self._ids("document_successors", document=document),
             obstacles=obstacles,
         )
+
+    async def explain(self, document_id: UUID | str) -> str:
+        """Return what the document waits for, since when, and what happens next and when."""
+        return (await self.view(document_id)).explain
+
+    async def events(self, document_id: UUID | str) -> Sequence[Event]:
+        """Return all events of the document, in order."""
+        return (await self._history(parse_id(document_id, "document")))[0]
 
     async def bundle(self, document_id: UUID | str, *, with_document: bool = True) -> bytes:
         """Return the evidence there is now as one file that `foja.verify` checks."""
@@ -316,9 +326,71 @@ class Documents(DocumentHistories):
             document = parse_id(document_id, "document")
             await self._bundles.write(document, target, with_document=with_document, statements=statements)
 
-    async def explain(self, document_id: UUID | str) -> str:
-        """Return what the document waits for, since when, and what happens next and when."""
-        return (await self.view(document_id)).explain
+    async def artifact(self, document_id: UUID | str) -> str | None:
+        """Return the digest of the final bundle, or None if there is none, or a newer one has to be built."""
+        rows = await self._ledger.ask("document_artifact", document=await self._known(document_id))
+        return str(rows[0][0]) if rows else None
+
+    async def proofs(self, document_id: UUID | str) -> dict[str, bytes]:
+        """Return each proof of the document by the name of a file in its tool's own format."""
+        return await self._bundles.proofs(await self._known(document_id))
+
+    async def trust(self, document_id: UUID | str) -> builtins.list[str]:
+        """Return the roots of this installation, and the blocks and keys that its nodes confirmed for it."""
+        return await self._bundles.trust(await self._known(document_id))
+
+    async def list(
+        self, *, before: UUID | None = None, limit: int = 100, state: str | None = None
+    ) -> builtins.list[DocumentRow]:
+        """Return documents, newest first; `before` is the last one of the previous page.
+
+        `state` limits it to documents in that state, or to those of which evidence was `given_up`.
+        """
+        return await self.lists.list(before=before, limit=limit, state=state)
+
+    async def search(self, text: str, *, limit: int = 100) -> Sequence[DocumentRow]:
+        """Return documents, newest first, whose names have words that begin like those of a text.
+
+        Eight or more hexadecimal digits also find digests and ids that begin with them.
+        A name that was erased is not found.
+        """
+        return await self.lists.search(text, limit=limit)
+
+    async def states(self, documents: Sequence[UUID]) -> dict[UUID, DocumentState]:
+        """Return the state of each of these documents; one that is not listed yet has no evidence."""
+        return await self.lists.states(documents)
+
+    async def known(self, documents: Sequence[UUID]) -> Sequence[UUID]:
+        """Return those of these documents that exist, in the order given."""
+        return await self._ids("documents_known", documents=list(documents))
+
+    async def versions(self, sha256: str, names: Sequence[str]) -> Sequence[UUID]:
+        """Return the documents with this digest, one of these names and a predecessor, newest first."""
+        return await self._ids("document_versions", sha256=sha256, names=list(names))
+
+    async def at_work(self, documents: Sequence[UUID], *, within: float = 5.0) -> set[UUID]:
+        """Return those for which a job runs, or will run within this many seconds."""
+        return set(await self._ids("documents_at_work", documents=list(documents), within=within))
+
+    async def length(self, documents: Sequence[UUID]) -> int:
+        """Return how many events these documents have together."""
+        [(count,)] = await self._ledger.ask("documents_length", documents=list(documents))
+        return int(count)
+
+    async def failed(
+        self, evidence: str | Iterable[str] | None = None, *, after: UUID | None = None, limit: int = 1000
+    ) -> Sequence[UUID]:
+        """Return documents, by id, with a failed attempt at one of these, and none open or confirmed."""
+        wanted = None if evidence is None else many(evidence)
+        after = after or UUID(int=0)
+        return await self._ids("documents_failed", evidence=wanted, after=after, limit=limit)
+
+    async def check_evidence(self, evidence: str | Iterable[str]) -> Sequence[str]:
+        """Return the required evidence in order; raise if it is unknown or cannot be produced here."""
+        required = many(evidence)
+        if not self.abilities.issuperset(required):  # perhaps it can by now
+            self.abilities = frozenset(name for (name,) in await self._ledger.ask("abilities"))
+        return check_evidence(required, self.abilities)
 
     def identity(self, sha256: str, name: str | None, predecessor: UUID | None = None) -> UUID:
         """Return the id of the document with these bytes and this name, whether it was added or not."""
@@ -362,3 +434,39 @@ class Documents(DocumentHistories):
         event = await self._ledger.append(draft)
         self._notify()
         return event
+
+    async def _known(self, document_id: UUID | str) -> UUID:
+        """Return the id of a document, or raise `UnknownEntity`."""
+        document = parse_id(document_id, "document")
+        if not await self.known([document]):
+            raise _unknown(document)
+        return document
+
+    async def _history(self, document: UUID) -> tuple[Sequence[Event], datetime]:
+        rows = await self._ledger.ask("document_history", EventRow, document=document)
+        if not rows:
+            raise _unknown(document)
+        return [row.event(document) for row in rows], rows[0].now.astimezone(UTC)
+
+    async def _rendition(self, document: UUID) -> str:
+        events, _ = await self._history(document)
+        if digest := read(events).rendition:
+            return digest
+        raise UnknownEntity(f"document {document} has no digest, it was erased; give witness_hash")
+
+    async def _obstacles(self, document: UUID) -> Obstacles:
+        """Return what keeps a document waiting; read the abilities of the installation on the way."""
+        await self._ledger.ask("queue_woken")
+        values = {"document": document, "living": LIVING_SECONDS}
+        [row] = await self._ledger.ask("document_obstacles", Obstacles, **values)
+        self.abilities = frozenset(row.abilities)
+        return row
+
+    async def _ids(self, query: str, **values: object) -> Sequence[UUID]:
+        return [document for (document,) in await self._ledger.ask(query, **values)]
+
+
+def _unknown(document: UUID) -> UnknownEntity:
+    return UnknownEntity(
+        f"there is no document {document}; check the id, which may be that of another stream, and FOJA_TENANT"
+    )

@@ -49,7 +49,7 @@ class Operation:
     """What a caller can do."""
 
     name: str  # `jobs.retry` of a service, `conversation.append` of one thing: also a method of the clients
-    address: str  # `POST /v1/jobs/{job_id}/retry`
+    address: str  # `POST /v1/jobs/{job_id}/retry`; empty for what only AI agents can do
     run: Callable[..., Awaitable[Any]]
     scope: Scope | None  # None: whoever is known may do it
     of: Callable[..., Any] = _caller  # finds what `run` acts on, perhaps by names in the address
@@ -65,6 +65,7 @@ class Operation:
     location: str | None = None  # the address of what was made, from the answer
     verb: str | None = None  # the words of the command that does it
     examples: str = ""  # of that command
+    tool: str | None = None  # the name of the tool for AI agents that does it
     client: bool = True  # whether the clients have it; not where another of theirs does the same
 
     @property

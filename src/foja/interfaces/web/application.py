@@ -22,10 +22,10 @@ from foja.interfaces.web.galleries import routes as galleries
 from foja.interfaces.web.galleries import variants
 from foja.interfaces.web.log import files as log_files
 from foja.interfaces.web.log import routes as log
-from foja.interfaces.web.operations import routes as operations
 from foja.interfaces.web.pages.frame import static
 from foja.interfaces.web.pages.frame.errors import error_page
 from foja.interfaces.web.pages.routes import PAGES
+from foja.interfaces.web.probes import routes as probes
 from foja.interfaces.web.problems import add_problems, problem, problem_of
 from foja.interfaces.web.reference import openapi
 from foja.interfaces.web.streams import routes as streams
@@ -38,7 +38,7 @@ API = (
     *(each for module in (verify, uploads, log) for each in module.OPERATIONS),
     *optional_operations(),
 )
-PROBES = [BoundRoute(each) for each in operations.OPERATIONS]
+PROBES = [BoundRoute(each) for each in probes.OPERATIONS]
 # A request is compared with each route in turn. All applications of a process share them.
 ROUTES = (
     *(OperationRoute(each) for each in API),

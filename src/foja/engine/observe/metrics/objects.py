@@ -1,4 +1,4 @@
-"""Metrics of the store's hygiene: candidates, runs, missing objects, rescues."""
+"""Metrics of orphans: candidates, runs, missing objects, rescues."""
 
 from __future__ import annotations
 

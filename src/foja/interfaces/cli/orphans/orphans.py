@@ -69,7 +69,7 @@ async def restore(arguments: Namespace) -> int:
 
 
 async def report(arguments: Namespace) -> int:
-    """Print how the hygiene of the store stands."""
+    """Print the state of orphans in the store."""
     async with open_installation(arguments) as app:
         found = await app.orphans.report()
     print_result(arguments, asdict(found), *_report_lines(found))

@@ -1,4 +1,4 @@
-"""The types of command-line values; each raises `ArgumentTypeError` if a value is not valid."""
+"""The types of command-line values; a value that is not valid raises `ArgumentTypeError` or `BadPayload`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from foja.errors import BadPayload
+from foja.pure.models.access.key import parse_end
+from foja.pure.models.access.principal import Scope
+from foja.pure.models.images.address import has_other_form
 
 _CURSOR = re.compile(r"[^\s:]+(:-?\d{1,19}){1,2}")
 MAX_OVERLAP_HOURS = 720
@@ -106,10 +108,7 @@ def digest(text: str) -> str:
     """Return the digest of an object."""
     from foja.pure.core.registry import check_digest
 
-    try:
-        return check_digest(text)
-    except BadPayload as error:
-        raise ArgumentTypeError(str(error)) from None
+    return check_digest(text)
 
 
 def place_or_id(text: str) -> int | UUID:
@@ -120,6 +119,21 @@ def place_or_id(text: str) -> int | UUID:
         return UUID(text)
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is not an image: expected a UUID, or a place from 0 on") from None
+
+
+def new_or_id(text: str) -> UUID | None:
+    """Return the id of a product, or None for a new one."""
+    try:
+        return None if text == "new" else UUID(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not valid: expected a UUID or `new`") from None
+
+
+def elsewhere(text: str) -> str:
+    """Return the address of an image that is stored elsewhere."""
+    if not text or has_other_form(text):
+        raise ArgumentTypeError(f"{text!r} is not valid: expected an https:// address, or a path")
+    return text
 
 
 def web_address(text: str) -> str:
@@ -138,10 +152,24 @@ def kinds(text: str) -> str:
     """Return a kind, or the beginning of kinds and a star."""
     from foja.pure.models.webhooks.rules import check_kinds
 
-    try:
-        return check_kinds([text])[0]
-    except BadPayload as error:
-        raise ArgumentTypeError(str(error)) from None
+    return check_kinds([text])[0]
+
+
+def scopes(text: str) -> list[Scope]:
+    """Return scopes that are separated by commas."""
+    names = [name for name in text.replace(",", " ").split() if name]
+    if unknown := [name for name in names if name not in set(Scope)] or ([] if names else [text]):
+        raise ArgumentTypeError(f"{unknown[0]!r} is not a scope: expected {', '.join(Scope)}")
+    return [Scope(name) for name in dict.fromkeys(names)]
+
+
+def expiry(text: str) -> datetime | None:
+    """Return when something expires: a time, a duration from now, or None for `never`."""
+    now = datetime.now(UTC)
+    found = parse_end(text, now)
+    if found and found <= now:
+        raise ArgumentTypeError(f"{text!r} has passed: expected a later time")
+    return found
 
 
 def key_name(text: str) -> str:

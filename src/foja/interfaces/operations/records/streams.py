@@ -45,6 +45,10 @@ Seq = Annotated[int, Field(ge=0, lt=MAX_SEQ), "the number of an event"]
 Before = Annotated[UUID | None, "the last id of the page before"]
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT), "at most this many"]
 Payload = Mapping[str, Any]
+Kind = Annotated[str, "the kind of the event, such as agent_message_sent"]
+Fields = Annotated[Payload, "the fields of the kind"]
+ExpectedSeq = Annotated[int | None, "the number it must get; refused if there are more events by now"]
+Version = Annotated[int, "the version of the kind"]
 Evidence = Annotated[str | Sequence[str], Field(examples=[["tsa"]])]
 
 
@@ -65,15 +69,15 @@ Provable: TypeAlias = Opened[ProtectableConversation[Document] | OwnStream | Doc
 
 async def append(
     opened: AnyStream,
-    kind: str,
-    payload: Payload,
+    kind: Kind,
+    payload: Fields,
     *,
-    expected_seq: int | None = None,
+    expected_seq: ExpectedSeq = None,
     actor: Author = None,
-    v: int = 1,
+    v: Version = 1,
     idempotency_key: str | None = None,
 ) -> Event:
-    """Append an event. The same Idempotency-Key again returns the first event, with 200."""
+    """Append an event; it cannot be changed. The same Idempotency-Key again returns the first."""
     stream, caller = opened.stream, opened.caller
     check_kind(stream, kind, caller)
     try:
@@ -91,12 +95,12 @@ async def append(
 
 async def append_own(
     opened: AnyStream,
-    kind: str,
-    payload: Payload,
+    kind: Kind,
+    payload: Fields,
     *,
-    expected_seq: int | None = None,
+    expected_seq: ExpectedSeq = None,
     actor: Author = None,
-    v: int = 1,
+    v: Version = 1,
     idempotency_key: str | None = None,
 ) -> Event:
     """Append an event of a domain of yours. The same Idempotency-Key again returns the first event."""

@@ -213,8 +213,8 @@ export interface VoidedSlot {
 }
 /** A requested approval and its state.
 
-    `decided_seq` is None until an event records the decision. This also holds for an
-    expired approval whose expiry is not recorded yet. */
+`decided_seq` is None until an event records the decision. This also holds for an
+expired approval whose expiry is not recorded yet. */
 export interface Approval {
   id: string;
   tool_name: string;
@@ -497,7 +497,7 @@ export interface Candidate {
   size: number | null;
   state: string;
 }
-/** How the hygiene of the store stands, and its candidates, oldest first. */
+/** The state of orphans in the store, and the candidates, oldest first. */
 export interface CleanupReport {
   total_staged: number;
   lt_1d: number;

@@ -715,7 +715,7 @@ class ConversationsActs {
     this._transport = transport;
   }
 
-  /** Open a conversation. It exists from its first event on, which the body may contain. */
+  /** Open a conversation. It exists from its first event on, which may come with it. */
   create({ id = null, event = null, idempotencyKey = null } = {}) {
     return this._transport.ask("POST", "/v1/conversations", { json: { id, event }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
   }
@@ -733,7 +733,7 @@ class ConversationActs extends History {
     return this._transport.ask("GET", `${this._path}`);
   }
 
-  /** Append an event. The same Idempotency-Key again returns the first event, with 200. */
+  /** Append an event; it cannot be changed. The same Idempotency-Key again returns the first. */
   append(kind, payload, { expectedSeq = null, actor = null, v = 1, idempotencyKey = null } = {}) {
     return this._transport.record("POST", `${this._path}/events`, { json: { kind, payload, expected_seq: expectedSeq, actor, v }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
   }
@@ -1076,7 +1076,7 @@ class MaintenanceActs {
     this._transport = transport;
   }
 
-  /** Return how the hygiene of the store stands, and the candidates for a purge. */
+  /** Return the state of orphans in the store, and the candidates for a purge. */
   report({ limit = 100 } = {}) {
     return this._transport.ask("GET", "/v1/maintenance/cleanup", { params: { limit } });
   }

@@ -25,7 +25,7 @@ REPORTS: Final = Background(_report, 0)  # all objects are counted for it
 
 
 async def show(page: Page) -> Response:
-    """Show how the hygiene of the store stands."""
+    """Show the state of orphans in the store."""
     return await _page(page, await REPORTS.wait(page.installation), None)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from foja.domains.system.hygiene.run import Aborted, Progress, Run
+from foja.domains.system.orphans.run import Aborted, Progress, Run
 from foja.engine import sql
 from foja.engine.blobs.store import Store
 from foja.engine.driver.database import Database
-from foja.pure.models.system.hygiene import HygieneTerms, Inventory, find_brake
+from foja.pure.models.system.orphans import Inventory, OrphanTerms, find_brake
 from foja.pure.models.system.view import RunResult
 
 STEP_OBJECTS = 100
@@ -23,7 +23,7 @@ class Purger:
 
     database: Database  # as `hygiene`
     store: Store
-    terms: HygieneTerms
+    terms: OrphanTerms
 
     async def inventory(self) -> Inventory:
         """Return what is known before a purge."""

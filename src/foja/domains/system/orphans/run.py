@@ -15,13 +15,13 @@ from foja.engine import sql
 from foja.engine.driver.database import Database
 from foja.engine.driver.tenant_statement import UNNAMED, Row
 from foja.errors import LedgerUnavailable, Unavailable
-from foja.pure.models.system.hygiene import HygieneTerms, find_jump
+from foja.pure.models.system.orphans import OrphanTerms, find_jump
 from foja.pure.models.system.view import Action, RunResult
 
 PAGE_OBJECTS = 1000
 Progress = Callable[[int, int], None]
 LEFT_OUT = {"run", "dry", "unstaged", "missing_objects"}  # of what is recorded
-log = logging.getLogger("foja.hygiene")
+log = logging.getLogger("foja.orphans")
 
 
 class Aborted(Exception):
@@ -35,7 +35,7 @@ class Run:
         self,
         database: Database,
         action: Action,
-        terms: HygieneTerms,
+        terms: OrphanTerms,
         *,
         dry: bool = False,
         actor: str | None = None,

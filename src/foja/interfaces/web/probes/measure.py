@@ -19,7 +19,7 @@ from foja.engine.tasks import end
 from foja.engine.tracing import span, traced
 from foja.engine.tracing.correlation import correlated
 from foja.errors import FojaError
-from foja.interfaces.web.operations.routes import PATHS
+from foja.interfaces.web.probes.routes import PATHS
 
 FLUSH_SECONDS = 5.0
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}

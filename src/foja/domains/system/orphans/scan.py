@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from foja.domains.system.hygiene.run import PAGE_OBJECTS, Aborted, Progress, Run, log
+from foja.domains.system.orphans.run import PAGE_OBJECTS, Aborted, Progress, Run, log
 from foja.engine.blobs.entries import Listed
 from foja.engine.blobs.store import Store
 from foja.engine.driver.database import Database
-from foja.pure.models.system.hygiene import HygieneTerms
+from foja.pure.models.system.orphans import OrphanTerms
 from foja.pure.models.system.view import RunResult
 
 MAX_NAMED = 100  # missing objects
@@ -40,7 +40,7 @@ class Scanner:
 
     database: Database  # as `hygiene`
     store: Store
-    terms: HygieneTerms
+    terms: OrphanTerms
 
     async def scan(
         self, *, dry: bool = False, actor: str | None = None, progress: Progress | None = None

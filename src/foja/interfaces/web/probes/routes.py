@@ -75,12 +75,12 @@ EXPOSITION = {
     "content": {"text/plain": {"schema": {"type": "string"}}},
 }
 OPERATIONS = (
-    HttpOperation("operations.health", "GET /healthz", health, None, answer=Health, anyone=True),
+    HttpOperation("probes.health", "GET /healthz", health, None, answer=Health, anyone=True),
     HttpOperation(
-        *("operations.ready", "GET /readyz", ready, None),
+        *("probes.ready", "GET /readyz", ready, None),
         answer=Readiness,
         answers={503: UNREADY},
         anyone=True,
     ),
-    HttpOperation("operations.metrics", "GET /metrics", metrics, None, answers={200: EXPOSITION}),
+    HttpOperation("probes.metrics", "GET /metrics", metrics, None, answers={200: EXPOSITION}),
 )

@@ -13,7 +13,7 @@ CLOCK_TOLERANCE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class HygieneTerms:
+class OrphanTerms:
     """How long an orphan is left alone, and how much may go in one run."""
 
     grace: timedelta = 7 * DAY
@@ -46,7 +46,7 @@ class Inventory:
         return self.days >= ARMED_DAYS
 
 
-def find_brake(inventory: Inventory, terms: HygieneTerms) -> str | None:
+def find_brake(inventory: Inventory, terms: OrphanTerms) -> str | None:
     """Return why nothing may be purged now, or None."""
     if inventory.last_run and inventory.last_run > inventory.now + CLOCK_TOLERANCE:
         return f"the clock went back: the last run ended at {inventory.last_run.isoformat()}"

@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 
-from foja.domains.system.hygiene.purge import Purger
-from foja.domains.system.hygiene.scan import Scanner
+from foja.domains.system.orphans.purge import Purger
+from foja.domains.system.orphans.scan import Scanner
 from foja.engine import sql
 from foja.engine.blobs.store import Store
 from foja.engine.driver.database import Database
 from foja.engine.jobs.outcome import Done, Job, NewJob, Outcome
 from foja.engine.settings import Settings
 from foja.pure.models.system.events import PURGE
-from foja.pure.models.system.hygiene import ARMED_DAYS, HygieneTerms, find_brake
+from foja.pure.models.system.orphans import ARMED_DAYS, OrphanTerms, find_brake
 from foja.pure.models.system.view import Candidate, OrphanReport, OrphanTotals, RunRow
 
 SHOWN_RUNS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Hygiene:
+class Orphans:
     """The orphans of one installation."""
 
     database: Database  # as `hygiene`
@@ -33,7 +33,7 @@ class Hygiene:
         return await self.database.rows(sql.query("orphan_candidates"), Candidate, limit=limit)
 
     async def report(self) -> OrphanReport:
-        """Return how the hygiene of the store stands."""
+        """Return the state of orphans in the store."""
         inventory = await self.purger.inventory()
         totals = await self.database.one(sql.query("orphan_totals"), OrphanTotals)
         rescued, false_positives = (
@@ -74,13 +74,13 @@ class Hygiene:
         return Done((), [NewJob(PURGE, job.entity_id, str(result.run))] if armed else ())
 
 
-def open_hygiene(settings: Settings, store: Store, database: Database) -> Hygiene:
-    """Return the hygiene of an installation."""
-    terms = HygieneTerms(
+def open_orphans(settings: Settings, store: Store, database: Database) -> Orphans:
+    """Return the orphans of an installation."""
+    terms = OrphanTerms(
         grace=timedelta(seconds=settings.orphan_grace_seconds),
         quarantine=timedelta(seconds=settings.orphan_quarantine_seconds),
         fresh=timedelta(seconds=settings.orphan_fresh_seconds),
         max_objects=settings.orphan_purge_limit,
         max_share=settings.orphan_max_share,
     )
-    return Hygiene(database, Scanner(database, store, terms), Purger(database, store, terms))
+    return Orphans(database, Scanner(database, store, terms), Purger(database, store, terms))

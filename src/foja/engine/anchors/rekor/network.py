@@ -23,7 +23,7 @@ from foja.engine.anchors.network import (
     State,
     Waiting,
 )
-from foja.engine.anchors.rekor_log import LogReader, OtherKey, Uncovered
+from foja.engine.anchors.rekor.log import LogReader, OtherKey, Uncovered
 from foja.engine.embedded.signing_keys import SigningKeys, public_pem
 from foja.engine.remote.networks.rekor import TIMEOUT_SECONDS, Added, Exists, Rejected, RekorClient, Slow
 from foja.errors import NotCanonical, SetupFailed, Tampered, Unavailable
@@ -45,7 +45,7 @@ class RekorTerms:
     """A log, the keys that sign for it, and the authority that stamps what they sign."""
 
     url: str = field(repr=False)
-    log: Verifier  # `foja.engine.anchors.rekor_log.log_key` reads one
+    log: Verifier  # `foja.engine.anchors.rekor.log.log_key` reads one
     keys: SigningKeys
     stamp: Callable[[bytes], Awaitable[bytes]]  # a valid token over a digest; raises `Unavailable`
     timestamps: Terms  # under which those tokens are judged
