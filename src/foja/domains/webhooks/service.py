@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 from uuid import UUID
 
 from pydantic import Field
@@ -95,18 +95,23 @@ class Webhooks:
         kinds: str | Sequence[str] | None = None,
         include_payload: bool | None = None,
         description: str | None = None,
+        state: Literal["on", "off"] | None = None,
+        reason: str | None = None,
         actor: str | None = None,
     ) -> Webhook:
-        """Change what is given, and return the webhook."""
-        await self._run(
-            "change_webhook",
-            webhook=webhook_id,
-            url=None if url is None else check_url(url, self.networks),
-            kinds=None if kinds is None else check_kinds(kinds),
-            payload=include_payload,
-            description=description,
-            actor=actor,
-        )
+        """Change a webhook, or switch it on or off. What it missed while it was off is delivered."""
+        if any(each is not None for each in (url, kinds, include_payload, description)):
+            await self._run(
+                "change_webhook",
+                webhook=webhook_id,
+                url=None if url is None else check_url(url, self.networks),
+                kinds=None if kinds is None else check_kinds(kinds),
+                payload=include_payload,
+                description=description,
+                actor=actor,
+            )
+        if state:
+            await self.switch(webhook_id, on=state == "on", reason=reason, actor=actor)
         return await self.show(webhook_id)
 
     async def switch(

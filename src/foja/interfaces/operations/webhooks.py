@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal
-from uuid import UUID
+from typing import Any
 
 from foja.domains.webhooks.service import Webhooks
 from foja.interfaces.operations.caller import Caller
 from foja.interfaces.operations.operation import Operation
 from foja.interfaces.operations.requests import make_secret
 from foja.pure.models.access.principal import Scope
-from foja.pure.models.webhooks.view import CreatedWebhook, Webhook
+from foja.pure.models.webhooks.view import CreatedWebhook
 
 
 async def create(
@@ -31,28 +30,6 @@ async def create(
     asked |= {"description": description, "secret": secret, "from_start": from_start}
     make, undo = partial(hooks.create, **asked, actor=actor), partial(hooks.remove, actor=actor)
     return await make_secret(caller, "webhook", asked, make, undo)
-
-
-async def change(
-    hooks: Webhooks,
-    webhook_id: UUID,
-    *,
-    url: str | None = None,
-    kinds: str | Sequence[str] | None = None,
-    include_payload: bool | None = None,
-    description: str | None = None,
-    state: Literal["on", "off"] | None = None,
-    reason: str | None = None,
-    actor: str | None = None,
-) -> Webhook:
-    """Change a webhook, or switch it on or off. What it missed while it was off is delivered."""
-    fields: dict[str, Any] = {"url": url, "kinds": kinds, "include_payload": include_payload}
-    fields["description"] = description
-    if any(each is not None for each in fields.values()):
-        await hooks.change(webhook_id, **fields, actor=actor)
-    if state:
-        await hooks.switch(webhook_id, on=state == "on", reason=reason, actor=actor)
-    return await hooks.show(webhook_id)
 
 
 def _hooks(caller: Caller) -> Webhooks:
@@ -75,7 +52,7 @@ OPERATIONS = (
         examples="foja webhooks list --json",
     ),
     Operation("webhooks.show", f"GET {ONE}", Webhooks.show, OPERATE, _hooks),
-    Operation("webhooks.change", f"PATCH {ONE}", change, ADMIN, _hooks),
+    Operation("webhooks.change", f"PATCH {ONE}", Webhooks.change, ADMIN, _hooks),
     Operation("webhooks.remove", f"DELETE {ONE}", Webhooks.remove, ADMIN, _hooks),
     Operation("webhooks.rotate", f"POST {ONE}/rotate", Webhooks.rotate, ADMIN, _hooks, repeatable=False),
     Operation("webhooks.deliveries", f"GET {DELIVERIES}", Webhooks.deliveries, OPERATE, _hooks),
