@@ -278,6 +278,7 @@ class ConversationActs:
         turn: str | int | None = None,
         block_index: int | None = None,
         event_index: int | None = None,
+        v: int = 1,
     ) -> Transient:
         """Send a transient event to the current followers; it is not numbered and not stored."""
         return await self._transport.act(
@@ -290,6 +291,7 @@ class ConversationActs:
                 "turn": turn,
                 "block_index": block_index,
                 "event_index": event_index,
+                "v": v,
             },
             safe=False,
             answer=Transient,
@@ -470,6 +472,21 @@ class StreamActs:
             answer=ProvenEvent,
         )
 
+    async def erase(
+        self,
+        seq: int,
+        *,
+        reason: str,
+    ) -> ErasedEvent:
+        """Erase the body of an event. Its hash and every proof of it stay valid."""
+        return await self._transport.act(
+            "POST",
+            "/v1/streams/{domain}/{stream_id}/events/{seq}/erase",
+            path={**self._names, "seq": seq},
+            body={"reason": reason},
+            answer=ErasedEvent,
+        )
+
     async def protect(
         self,
         required_evidence: str | Sequence[str] = "tsa",
@@ -522,6 +539,177 @@ class DocumentsActs:
             body={"documents": documents, "required_evidence": required_evidence},
             key=idempotency_key or new_key(),
             answer=AddedBatch,
+        )
+
+    async def view(
+        self,
+        document_id: UUID | str,
+    ) -> ShownDocument:
+        """Return a document as its events show it: its state, its evidence, and what happens next."""
+        return await self._transport.act(
+            "GET",
+            "/v1/documents/{document_id}",
+            path={"document_id": document_id},
+            answer=ShownDocument,
+        )
+
+    async def protect(
+        self,
+        document_id: UUID | str,
+        required_evidence: str | Sequence[str] = ("tsa",),
+        *,
+        stage: str | None = None,
+        witness_hash: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Request evidence of the document as it is now. An equal request returns the first one."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/protect",
+            path={"document_id": document_id},
+            body={"required_evidence": required_evidence, "stage": stage, "witness_hash": witness_hash},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def record(
+        self,
+        document_id: UUID | str,
+        kind: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Append an event of the document's lifecycle, such as `document.witness.ready`."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/events",
+            path={"document_id": document_id},
+            body={"kind": kind, "payload": payload},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def sign(
+        self,
+        document_id: UUID | str,
+        signature: bytes | str | None = None,
+        *,
+        witness_hash: str | None = None,
+        format: Literal["cms", "jws", "raw", "unchecked"] | None = None,
+        key: bytes | str | None = None,
+        certificate: bytes | str | None = None,
+        signer: str | None = None,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Check a signature over the document as it is now, and record it; the same one is recorded once."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/signatures",
+            path={"document_id": document_id},
+            body={
+                "signature": signature,
+                "witness_hash": witness_hash,
+                "format": format,
+                "key": key,
+                "certificate": certificate,
+                "signer": signer,
+                "reason": reason,
+            },
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def revoke(
+        self,
+        document_id: UUID | str,
+        *,
+        reason: str,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Revoke the document. Its proofs stay valid; no further evidence is requested."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/revoke",
+            path={"document_id": document_id},
+            body={"reason": reason},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def archive(
+        self,
+        document_id: UUID | str,
+        *,
+        reason: str,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Archive the document. No further evidence is requested, and only workers may append events."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/archive",
+            path={"document_id": document_id},
+            body={"reason": reason},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def retry(
+        self,
+        document_id: UUID | str,
+        evidence: Literal["tsa", "polygon", "bitcoin", "rekor", "artifact"] = "tsa",
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Grant new attempts for an evidence that was given up."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/retry",
+            path={"document_id": document_id},
+            body={"evidence": evidence, "reason": reason},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def erase(
+        self,
+        document_id: UUID | str,
+        *,
+        reason: str,
+    ) -> Erasure:
+        """Erase name, digest and predecessor from `document.added`; return what stays, and why."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/erase",
+            path={"document_id": document_id},
+            body={"reason": reason},
+            answer=Erasure,
+        )
+
+    async def trust(
+        self,
+        document_id: UUID | str,
+    ) -> DocumentTrust:
+        """Return what this installation trusts about the document, as `/v1/verify` takes it."""
+        return await self._transport.act(
+            "GET",
+            "/v1/documents/{document_id}/trust",
+            path={"document_id": document_id},
+            answer=DocumentTrust,
+        )
+
+    async def proofs(
+        self,
+        document_id: UUID | str,
+    ) -> ProofList:
+        """Return each proof of the current digest as a file in its tool's own format."""
+        return await self._transport.act(
+            "GET",
+            "/v1/documents/{document_id}/proofs",
+            path={"document_id": document_id},
+            answer=ProofList,
         )
 
 
@@ -580,12 +768,12 @@ class DocumentActs:
 
     async def sign(
         self,
-        signature: str | None = None,
+        signature: bytes | str | None = None,
         *,
         witness_hash: str | None = None,
         format: Literal["cms", "jws", "raw", "unchecked"] | None = None,
-        key: str | None = None,
-        certificate: str | None = None,
+        key: bytes | str | None = None,
+        certificate: bytes | str | None = None,
         signer: str | None = None,
         reason: str | None = None,
         idempotency_key: str | None = None,

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 from uuid import UUID
 
 from pydantic import Field
@@ -41,6 +41,9 @@ MAX_OVERLAP_SECONDS = 30 * 86_400.0
 Number: TypeAlias = Annotated[int, Field(ge=0, le=2**63 - 1)]
 WebhookId: TypeAlias = Annotated[UUID, "the id of the webhook"]
 Reason: TypeAlias = Annotated[str | None, "why; recorded"]
+TARGET = "where messages are sent, https://…"
+WITH_PAYLOAD = "send the payload of events, too"
+PURPOSE = "what it is for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +99,27 @@ class Webhooks:
         self,
         webhook_id: WebhookId,
         *,
-        url: str | None = None,
+        url: Annotated[str | None, TARGET] = None,
         kinds: str | Sequence[str] | None = None,
-        include_payload: bool | None = None,
-        description: str | None = None,
+        include_payload: Annotated[bool | None, WITH_PAYLOAD] = None,
+        description: Annotated[str | None, PURPOSE] = None,
+        state: Annotated[Literal["on", "off"] | None, "switch it; nothing is lost while it is off"] = None,
+        reason: Reason = None,
         actor: str | None = None,
     ) -> Webhook:
-        """Change what is given, and return the webhook."""
-        await self._run(
-            "change_webhook",
-            webhook=webhook_id,
-            url=None if url is None else check_url(url, self.networks),
-            kinds=None if kinds is None else check_kinds(kinds),
-            payload=include_payload,
-            description=description,
-            actor=actor,
-        )
+        """Change a webhook, or switch it on or off. What it missed while it was off is delivered."""
+        if any(each is not None for each in (url, kinds, include_payload, description)):
+            await self._run(
+                "change_webhook",
+                webhook=webhook_id,
+                url=None if url is None else check_url(url, self.networks),
+                kinds=None if kinds is None else check_kinds(kinds),
+                payload=include_payload,
+                description=description,
+                actor=actor,
+            )
+        if state:
+            await self.switch(webhook_id, on=state == "on", reason=reason, actor=actor)
         return await self.show(webhook_id)
 
     async def switch(

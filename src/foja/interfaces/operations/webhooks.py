@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from foja.domains.webhooks.service import Reason, WebhookId, Webhooks
+from foja.domains.webhooks.service import PURPOSE, TARGET, WITH_PAYLOAD, Webhooks
 from foja.interfaces.operations.caller import Caller
 from foja.interfaces.operations.operation import Operation, Option
 from foja.interfaces.operations.requests import make_secret
 from foja.pure.models.access.principal import Scope
-from foja.pure.models.webhooks.view import CreatedWebhook, Webhook
+from foja.pure.models.webhooks.view import CreatedWebhook
 
-TARGET = "where messages are sent, https://…"
 KINDS = "a kind, or its beginning and a star; repeat for more (*)"
 OVERLAP = "how long the old secret signs as well (24)"
-WITH_PAYLOAD = "send the payload of events, too"
-PURPOSE = "what it is for"
 
 
 async def create(
@@ -39,28 +36,6 @@ async def create(
     asked |= {"description": description, "secret": secret, "from_start": from_start}
     make, undo = partial(hooks.create, **asked, actor=actor), partial(hooks.remove, actor=actor)
     return await make_secret(caller, "webhook", asked, make, undo)
-
-
-async def change(
-    hooks: Webhooks,
-    webhook_id: WebhookId,
-    *,
-    url: Annotated[str | None, TARGET] = None,
-    kinds: str | Sequence[str] | None = None,
-    include_payload: Annotated[bool | None, WITH_PAYLOAD] = None,
-    description: Annotated[str | None, PURPOSE] = None,
-    state: Annotated[Literal["on", "off"] | None, "switch it; nothing is lost while it is off"] = None,
-    reason: Reason = None,
-    actor: str | None = None,
-) -> Webhook:
-    """Change a webhook, or switch it on or off. What it missed while it was off is delivered."""
-    fields: dict[str, Any] = {"url": url, "kinds": kinds, "include_payload": include_payload}
-    fields["description"] = description
-    if any(each is not None for each in fields.values()):
-        await hooks.change(webhook_id, **fields, actor=actor)
-    if state:
-        await hooks.switch(webhook_id, on=state == "on", reason=reason, actor=actor)
-    return await hooks.show(webhook_id)
 
 
 def _hooks(caller: Caller) -> Webhooks:
@@ -97,7 +72,7 @@ OPERATIONS = (
         examples="foja webhooks show ID",
     ),
     Operation(
-        *("webhooks.change", f"PATCH {ONE}", change, ADMIN, _hooks),
+        *("webhooks.change", f"PATCH {ONE}", Webhooks.change, ADMIN, _hooks),
         verb="webhooks change",
         options=(*CHOICES, Option("url", "--url URL", "web_address")),
         examples="foja webhooks change ID --kind 'document.*' --no-payload",

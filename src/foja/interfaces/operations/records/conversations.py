@@ -34,6 +34,7 @@ from foja.interfaces.operations.records.streams import (
     Limit,
     Opened,
     Payload,
+    Version,
     append,
     append_many,
     check_kind,
@@ -145,10 +146,11 @@ async def emit(
     turn: Turn = None,
     block_index: int | None = None,
     event_index: Index = None,
+    v: Version = 1,
 ) -> Transient:
     """Send a transient event to the current followers; it is not numbered and not stored."""
     return await opened.stream.emit(
-        kind, payload, turn=turn, block_index=block_index, event_index=event_index
+        kind, payload, turn=turn, block_index=block_index, event_index=event_index, v=v
     )
 
 

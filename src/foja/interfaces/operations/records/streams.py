@@ -251,5 +251,6 @@ OPERATIONS = (
     Operation("stream.append", f"POST {ONE}/events", append, Scope.WRITE, own_stream, new=is_new),
     Operation("stream.append_many", f"POST {ONE}/events/batch", append_many, Scope.WRITE, own_stream),
     Operation("stream.prove", f"GET {ONE}/events/{{seq}}/proof", prove, Scope.READ, own_stream),
+    Operation("stream.erase", f"POST {ONE}/events/{{seq}}/erase", erase, Scope.WRITE, own_stream),
     Operation("stream.protect", f"POST {ONE}/protect", protect, Scope.WRITE, own_stream, takes_key=True),
 )

@@ -790,7 +790,7 @@ declare class ConversationActs extends History {
   extend(token: string, ttl: number): Promise<Deadline>;
   fill(token: string, seq: string, kind: string, payload: Payload, options?: { actor?: string | null; v?: number; idempotencyKey?: string | null }): Promise<Appended>;
   void(token: string, seq: string, reason: string): Promise<VoidedSlot>;
-  emit(kind: string, payload: Payload, options?: { turn?: string | number | null; blockIndex?: number | null; eventIndex?: number | null }): Promise<Transient>;
+  emit(kind: string, payload: Payload, options?: { turn?: string | number | null; blockIndex?: number | null; eventIndex?: number | null; v?: number }): Promise<Transient>;
   requestApproval(toolName: string, toolArgs: Payload, options?: { ttl?: number; approvalId?: string | null; toolUseId?: string | null; policy?: string | null; turn?: string | number | null; blockIndex?: number | null; actor?: string | null; idempotencyKey?: string | null }): Promise<Approval>;
   approvals(): Promise<Approval[]>;
   approval(approvalId: string): Promise<Approval>;
@@ -807,6 +807,7 @@ declare class StreamActs extends History {
   append(kind: string, payload: Payload, options?: { expectedSeq?: number | null; actor?: string | null; v?: number; idempotencyKey?: string | null }): Promise<Appended>;
   appendMany(events: Array<BatchEvent>, options?: { atomic?: boolean; idempotencyKey?: string | null }): Promise<BatchAnswer>;
   prove(seq: number): Promise<ProvenEvent>;
+  erase(seq: number, reason: string): Promise<ErasedEvent>;
   protect(requiredEvidence?: string | Array<string>, options?: { idempotencyKey?: string | null }): Promise<AddedDocument>;
 }
 

@@ -780,8 +780,8 @@ class ConversationActs extends History {
   }
 
   /** Send a transient event to the current followers; it is not numbered and not stored. */
-  emit(kind, payload, { turn = null, blockIndex = null, eventIndex = null } = {}) {
-    return this._transport.ask("POST", `${this._path}/transients`, { json: { kind, payload, turn, block_index: blockIndex, event_index: eventIndex }, safe: false });
+  emit(kind, payload, { turn = null, blockIndex = null, eventIndex = null, v = 1 } = {}) {
+    return this._transport.ask("POST", `${this._path}/transients`, { json: { kind, payload, turn, block_index: blockIndex, event_index: eventIndex, v }, safe: false });
   }
 
   /** Request an approval of a tool use. The same approval_id again returns the first request. */
@@ -842,6 +842,11 @@ class StreamActs extends History {
   /** Return the proof that an event is in the log; 409 while no checkpoint covers it. */
   prove(seq) {
     return this._transport.ask("GET", `${this._path}/events/${segment(seq)}/proof`);
+  }
+
+  /** Erase the body of an event. Its hash and every proof of it stay valid. */
+  erase(seq, reason) {
+    return this._transport.ask("POST", `${this._path}/events/${segment(seq)}/erase`, { json: { reason } });
   }
 
   /** Add the sealed events as a document and request evidence of it. */
