@@ -184,7 +184,7 @@ async def test_a_transaction_that_was_left_open_is_measured(
 @pytest.mark.parametrize("signed", [1, 2])
 async def test_a_policy_of_cosigners_that_is_not_met_is_measured(app: App, admin: Admin, signed: int) -> None:
     from foja.engine.ledger.cosigners.configuration import Quorum
-    from foja.engine.observe.metrics.log import gauge_log
+    from foja.engine.observe.metrics.gauges import gauge_log
 
     await (await app.conversations.open()).append("user_message_sent", {"content": "x"})
     await app.publish()

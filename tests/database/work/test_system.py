@@ -11,7 +11,7 @@ import pytest
 
 from foja.app import App
 from foja.domains.conversations.service import Conversation
-from foja.engine.observe.metrics.anchors import gauge_anchors
+from foja.engine.observe.metrics.gauges import gauge_anchors
 from foja.errors import SetupFailed, WrongEntity
 from foja.pure.models.conversations.events import CONVERSATION
 

@@ -12,7 +12,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from foja import __version__
 from foja.engine.health.recorder import DATABASE
 from foja.engine.metrics import BUILD, exposition
-from foja.engine.observe.metrics.health import HEALTH, show_parts
+from foja.engine.observe.metrics.gauges import HEALTH, show_parts
 from foja.errors import FojaError, LedgerUnavailable
 from foja.interfaces.web.access.authentication import grant_of
 from foja.interfaces.web.caller import Caller, caller_of
