@@ -124,7 +124,7 @@ async def test_the_other_database_is_only_read(admin: Admin, database_url: str) 
     fill(admin)
     with pytest.raises(FojaError, match="read-only transaction"):
         async with open_foreign(database_url, SCHEMA) as tables:
-            await tables._connection.execute("create table x ()")
+            await tables.snapshot._connection.execute("create table x ()")
 
 
 FOREIGN: LiteralString = """
