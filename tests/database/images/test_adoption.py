@@ -12,7 +12,7 @@ from psycopg import sql
 from foja.app import App
 from foja.domains.images.adoption import Adoption
 from foja.domains.registration import prepare
-from foja.engine.driver.foreign import open_foreign
+from foja.engine.driver.snapshot import open_foreign
 from foja.engine.observe.audit import audit
 from foja.errors import FojaError, MigrationFailed, SetupFailed
 from tests.database.schema.rows import Admin

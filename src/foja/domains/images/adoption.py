@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final
 
-from foja.engine.driver.foreign import ForeignTables
+from foja.engine.driver.snapshot import ForeignTables
 from foja.engine.ledger.event import Draft
 from foja.engine.ledger.ledger import Ledger
 from foja.errors import FojaError, SetupFailed, Unavailable
