@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from fastapi import Request, Response
 
+from foja.domains.documents.document import EvidenceName
 from foja.engine.ledger.event import Event
 from foja.interfaces.web.caller import Caller, Reader, Retrier, Writer
 from foja.interfaces.web.pages.documents.explanation import translate
@@ -99,7 +100,7 @@ async def protect(caller: Writer, request: Request, document_id: str) -> Respons
 @routes.post("/{document_id}/retry")
 async def retry(caller: Retrier, request: Request, document_id: str) -> Response:
     """Grant new attempts for an evidence that was given up."""
-    evidence = field(await read_form(request), "evidence")
+    evidence = cast(EvidenceName, field(await read_form(request), "evidence"))
     await caller.app.documents.retry(document_id, evidence, actor=caller.principal.actor)
     return see_other(f"/documents/{document_id}")
 
