@@ -14,8 +14,7 @@ import pytest
 from foja.app import App
 from foja.engine.blobs.store import object_key
 from foja.engine.metrics import METRIC_NAMES, PART_FAILED
-from foja.engine.observe.metrics.reader import TimedReader
-from foja.engine.observe.metrics.scrape import Part, Scrape
+from foja.engine.observe.metrics.scrape import Part, Scrape, TimedReader
 from foja.errors import LedgerUnavailable, Unavailable
 from foja.interfaces.web.probes.measure import Failures
 from tests.database.images.scans import orphans_of

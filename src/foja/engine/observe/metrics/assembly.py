@@ -9,8 +9,7 @@ from foja.engine.driver.database import Database
 from foja.engine.health.service import Health
 from foja.engine.ledger.cosigners.configuration import read_cosigners, read_quorum
 from foja.engine.observe.metrics import gauges
-from foja.engine.observe.metrics.reader import TimedReader
-from foja.engine.observe.metrics.scrape import Part, Scrape
+from foja.engine.observe.metrics.scrape import Part, Scrape, TimedReader
 from foja.engine.settings import Settings
 
 

@@ -22,7 +22,7 @@ from foja.engine.blobs.store import WRITE, Store
 from foja.engine.health.service import Health
 from foja.engine.jobs.announcement import find_unhandled
 from foja.engine.ledger.cosigners.configuration import Quorum
-from foja.engine.observe.metrics.reader import Rows
+from foja.engine.observe.metrics.scrape import Rows
 from foja.engine.settings import Settings
 from foja.pure.models.health.part import NO_WORKER, Part, State
 
