@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -49,6 +49,7 @@ from foja.engine.jobs.worker import Worker
 from foja.engine.ledger.assembly import API, LedgerOpener
 from foja.engine.ledger.live.notifier import Notifier
 from foja.engine.ledger.sequencer import Sequencer
+from foja.engine.ledger.stream import Protect
 from foja.engine.maintenance.lease import MaintenanceLease
 from foja.engine.maintenance.loop import Maintenance, side_by_side, throttle
 from foja.engine.observe.metrics.assembly import open_scrape
@@ -381,9 +382,7 @@ class App(TenantApp):
         self._services.give(other, name)
         return other
 
-    def _protect_of(
-        self, tenant: str
-    ) -> Callable[[UUID, str | Iterable[str], str | None], Awaitable[Document]]:
+    def _protect_of(self, tenant: str) -> Protect[Document]:
         """Return what makes a document of a tenant's stream, which is asked for only then."""
         return lambda entity_id, evidence, actor: self.tenant(tenant).protect_stream(
             entity_id, evidence, actor

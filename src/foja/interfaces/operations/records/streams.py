@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from foja.domains.conversations.service import ProtectableConversation
+from foja.domains.conversations.service import Conversation
 from foja.domains.documents.document import Document
 from foja.domains.streams import OwnStream
 from foja.engine.ledger.event import MAX_SEQ, Draft, Event
@@ -52,7 +52,7 @@ Version = Annotated[int, "the version of the kind"]
 Evidence = Annotated[str | Sequence[str], Field(examples=[["tsa"]])]
 
 
-Named = TypeVar("Named", bound=ProtectableConversation[Document] | OwnStream | Document, covariant=True)
+Named = TypeVar("Named", bound=Conversation[Document] | OwnStream | Document, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Opened(Generic[Named]):
     stream: Named
 
 
-AnyStream: TypeAlias = Opened[ProtectableConversation[Document] | OwnStream]
-Provable: TypeAlias = Opened[ProtectableConversation[Document] | OwnStream | Document]
+AnyStream: TypeAlias = Opened[Conversation[Document] | OwnStream]
+Provable: TypeAlias = Opened[Conversation[Document] | OwnStream | Document]
 
 
 async def append(
