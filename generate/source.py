@@ -34,7 +34,8 @@ def python_type(hint: Any, imports: Imports) -> str:
     """Return a type as Python writes it, without its limits."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return python_type(inner[0], imports)
+        also = ["bytes"] if bytes in inner[1:] else []
+        return " | ".join([*also, python_type(inner[0], imports)])
     if hint is Any:
         imports.names.setdefault("typing", set()).add("Any")
         return "Any"
@@ -52,7 +53,7 @@ def python_type(hint: Any, imports: Imports) -> str:
 
 def formatted(text: str) -> str:
     """Return Python as `make fmt` leaves it."""
-    for arguments in (("check", "--select=I", "--fix-only", "--quiet"), ("format", "--quiet")):
+    for arguments in (("check", "--select=I,F401", "--fix-only", "--quiet"), ("format", "--quiet")):
         command = [sys.executable, "-m", "ruff", *arguments, "--stdin-filename=src/foja/acts.py", "-"]
         text = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
     return text

@@ -19,7 +19,7 @@ from foja.domains.conversations import assembly as conversations
 from foja.domains.documents import assembly as documents
 from foja.domains.documents.document import Document
 from foja.domains.documents.workers.executor import SOURCE as EXECUTOR
-from foja.domains.documents.workers.executor import Executor, Rebuilt
+from foja.domains.documents.workers.executor import Executor
 from foja.domains.images import assembly as images
 from foja.domains.registration import OWN, prepare, unique
 from foja.domains.registration import load as load_domains
@@ -83,6 +83,18 @@ class Installation:
     id: UUID
     epoch: str
     draft_type: int  # what this database calls a draft
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """How much was looked at, and what of it differed from the events or waited for a job that was gone."""
+
+    documents: int
+    mended: int  # their entries in lists
+    guards: int = 0  # documents with their attempts
+    galleries: int = 0
+    mended_galleries: int = 0
+    deliveries: int = 0  # of webhooks: those that got a job
 
 
 class App(TenantApp):
@@ -174,10 +186,24 @@ class App(TenantApp):
         await Maintenance(self.sequencer, self.settings.checkpoint_seconds).run(until_idle=True)
 
     async def rebuild(self) -> Rebuilt:
-        """Rebuild by replay what lists and guards know of documents; others may write meanwhile."""
+        """Write again what follows from events, and queue jobs that are gone, of all tenants.
+
+        Others may write meanwhile.
+        """
         database = self.workers.queue(EXECUTOR).database.patient()
         executor = Executor(database, self.documents.policy, self.stamper.check)
-        return await executor.rebuild_all(self.ledger)
+        tenants = [self.tenant(name) for (name,) in await self.reader.rows(sql.query("tenants"))]
+        documents = [await executor.rebuild_all(each.ledger) for each in tenants]
+        galleries = [await each.images.rebuild() for each in tenants]
+        await self.sweeper.open()
+        return Rebuilt(
+            documents=sum(each.documents for each in documents),
+            mended=sum(each.mended for each in documents),
+            guards=sum(each.guards for each in documents),
+            galleries=sum(each.products for each in galleries),
+            mended_galleries=sum(each.mended for each in galleries),
+            deliveries=await self.sweeper.value(sql.query("queue_lost_deliveries")),
+        )
 
     async def _work_on(self, workers: Sequence[tuple[Worker, WorkerSpec]]) -> None:
         maintenance = Maintenance(

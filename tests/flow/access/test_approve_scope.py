@@ -6,11 +6,11 @@ from typing import Any
 
 import httpx
 import pytest
+from mcp.server.mcpserver.exceptions import ToolError
 
 from foja.app import App
-from foja.errors import NotAllowed
 from foja.interfaces.mcp.agent import Agent, acting
-from foja.interfaces.mcp.conversations import append_event
+from foja.interfaces.mcp.server import build_server
 from foja.pure.models.access.principal import Principal, Scope
 from tests.flow.access.access_scene import bearer, make_key
 from tests.flow.client.client import served
@@ -75,5 +75,6 @@ async def test_an_agent_that_may_only_write_decides_no_approval(app: App) -> Non
     agent = Agent(
         Principal(app.settings.own_tenant, "key:agent", scopes), app.tenant(app.settings.own_tenant)
     )
-    with acting(agent), pytest.raises(NotAllowed, match="`approve`"):
-        await append_event(address.rpartition("/")[2], **DECIDED)
+    arguments = {"conversation_id": address.rpartition("/")[2], **DECIDED}
+    with acting(agent), pytest.raises(ToolError, match="`approve`"):
+        await build_server(with_files=False).call_tool("append_event", arguments)

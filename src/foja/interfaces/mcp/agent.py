@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, BinaryIO, ParamSpec, TypeVar
+from typing import Any, BinaryIO
 
-from mcp.server.mcpserver.exceptions import ToolError
-
-from foja.errors import FojaError
 from foja.interfaces.mcp.files import Root
 from foja.pure.judge.trust_parser import read
-from foja.pure.models.access.principal import Principal, Scope
+from foja.pure.models.access.principal import Principal
 from foja.tenant import TenantApp
 from foja.verification import verify
 
 # Judges a bundle with these roots and returns the report as a document.
 Judge = Callable[[BinaryIO, Sequence[str]], Awaitable[Mapping[str, Any]]]
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
 
 
 async def judge_here(file: BinaryIO, trust: Sequence[str]) -> Mapping[str, Any]:
@@ -39,11 +33,6 @@ class Agent:
     root: Root | None = None  # None: over HTTP no tool takes a path
     judge: Judge = judge_here
 
-    @property
-    def actor(self) -> str:
-        """Who is recorded as the author of what a tool writes."""
-        return self.principal.author(None)
-
 
 _acting: ContextVar[Agent] = ContextVar("acting")
 
@@ -58,22 +47,6 @@ def acting(agent: Agent) -> Iterator[None]:
         _acting.reset(token)
 
 
-def agent_with(scope: Scope) -> Agent:
-    """Return the agent that calls, or raise `NotAllowed` if it does not have a scope."""
-    agent = _acting.get()
-    agent.principal.check(scope)
-    return agent
-
-
-def explained(tool: Callable[Given, Awaitable[Result]]) -> Callable[Given, Awaitable[Result]]:
-    """Return a tool whose refusals an agent can read: what, why, what to do next, and the code."""
-
-    @functools.wraps(tool)
-    async def run(*values: Given.args, **named: Given.kwargs) -> Result:
-        try:
-            return await tool(*values, **named)
-        except FojaError as error:
-            again = "; it may succeed later" if error.retryable else ""
-            raise ToolError(f"{error} (code: {error.code}{again})") from error
-
-    return run
+def agent_acting() -> Agent:
+    """Return the agent that calls."""
+    return _acting.get()

@@ -16,7 +16,11 @@ from starlette.types import Receive, Scope, Send
 from foja import __version__
 from foja.errors import BadPayload
 from foja.interfaces.mcp import conversations, documents
-from foja.interfaces.mcp.agent import Agent, acting, explained
+from foja.interfaces.mcp.agent import Agent, acting
+from foja.interfaces.mcp.tool import tool_of
+from foja.interfaces.operations import OPERATIONS
+from foja.interfaces.operations.operation import signature_of
+from foja.pure.models.access import principal
 
 PATH = "/mcp"
 INSTRUCTIONS = (
@@ -24,8 +28,6 @@ INSTRUCTIONS = (
     "do with open_conversation and append_event; protect files with protect_file, protect_content or "
     "protect_digest; ask document_status what a document waits for; verify_document judges the evidence."
 )
-_READS = {"document_status", "verify_document", "verify_content", "verify_file", "conversation_kinds"}
-_READS |= {"read_conversation", "prove_event"}
 
 
 class ExplainedServer(MCPServer[None]):
@@ -59,12 +61,16 @@ def build_server(*, with_files: bool) -> ExplainedServer:
         "foja", title="Foja", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
     )
     files = documents.WITH_FILES if with_files else ()
-    for tool in (*files, *documents.ANYWHERE, *conversations.TOOLS):
-        name = tool.__name__
-        hints = ToolAnnotations(
-            read_only_hint=name in _READS, destructive_hint=False, idempotent_hint=name.startswith("protect")
-        )
-        server.add_tool(explained(tool), name=name, description=_description(tool.__doc__), annotations=hints)
+    for each in (*files, *documents.OPERATIONS, *conversations.OPERATIONS, *OPERATIONS):
+        if each.tool:
+            reads = each.scope is principal.Scope.READ and each.repeatable
+            hints = ToolAnnotations(
+                read_only_hint=reads,
+                destructive_hint=False,
+                idempotent_hint=reads or (each.repeatable and not each.keyed),
+            )
+            text = " ".join(signature_of(each).help.split())
+            server.add_tool(tool_of(each), name=each.tool, description=text, annotations=hints)
     return server
 
 
@@ -92,7 +98,3 @@ class ProtocolAnswer(Response):
         with acting(self._agent):
             async with application.router.lifespan_context(application):
                 await application(scope, receive, send)
-
-
-def _description(text: str | None) -> str:
-    return " ".join((text or "").split())

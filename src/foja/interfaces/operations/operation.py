@@ -33,6 +33,16 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
+class Option:
+    """How a command takes a parameter, where its name and its type do not say that."""
+
+    parameter: str
+    usage: str | None  # as in the usage of the command, `--kind KIND...`; None: the command does not take it
+    kind: str | None = None  # of its values, as the command line names it
+    help: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Made(Generic[Answer]):
     """An answer, and whether it is about something that this request made (201) or that was there (200)."""
 
@@ -49,7 +59,7 @@ class Operation:
     """What a caller can do."""
 
     name: str  # `jobs.retry` of a service, `conversation.append` of one thing: also a method of the clients
-    address: str  # `POST /v1/jobs/{job_id}/retry`
+    address: str  # `POST /v1/jobs/{job_id}/retry`; empty for what only AI agents can do
     run: Callable[..., Awaitable[Any]]
     scope: Scope | None  # None: whoever is known may do it
     of: Callable[..., Any] = _caller  # finds what `run` acts on, perhaps by names in the address
@@ -65,6 +75,8 @@ class Operation:
     location: str | None = None  # the address of what was made, from the answer
     verb: str | None = None  # the words of the command that does it
     examples: str = ""  # of that command
+    tool: str | None = None  # the name of the tool for AI agents that does it
+    options: tuple[Option, ...] = ()  # of that command
     client: bool = True  # whether the clients have it; not where another of theirs does the same
 
     @property

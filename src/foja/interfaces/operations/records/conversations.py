@@ -34,6 +34,7 @@ from foja.interfaces.operations.records.streams import (
     Limit,
     Opened,
     Payload,
+    Version,
     append,
     append_many,
     check_kind,
@@ -47,6 +48,7 @@ from foja.pure.models.access.principal import Scope
 from foja.pure.models.conversations.approvals import Approval
 
 OpenConversation: TypeAlias = Opened[Conversation[Document]]
+ConversationId = Annotated[str, "the id of a conversation: a UUID of your choice"]
 Turn = str | int | None
 Index = Annotated[int, Field(ge=0)] | None
 
@@ -54,10 +56,10 @@ Index = Annotated[int, Field(ge=0)] | None
 async def create(
     caller: Caller,
     *,
-    conversation_id: Annotated[UUID | None, Field(alias="id"), "an id of your choice"] = None,
+    conversation_id: Annotated[UUID | None, Field(alias="id"), "a UUID of your choice"] = None,
     event: Annotated[FirstEvent | None, "its first event"] = None,
 ) -> Made[OpenedConversation]:
-    """Open a conversation. It exists from its first event on, which the body may contain."""
+    """Open a conversation. It exists from its first event on, which may come with it."""
     request = caller.request()
     conversation = await caller.app.conversations.open(conversation_id or request.new_id("conversation"))
     asked = {"id": str(conversation.id), "event": event and asdict(event)}
@@ -144,10 +146,11 @@ async def emit(
     turn: Turn = None,
     block_index: int | None = None,
     event_index: Index = None,
+    v: Version = 1,
 ) -> Transient:
     """Send a transient event to the current followers; it is not numbered and not stored."""
     return await opened.stream.emit(
-        kind, payload, turn=turn, block_index=block_index, event_index=event_index
+        kind, payload, turn=turn, block_index=block_index, event_index=event_index, v=v
     )
 
 
@@ -201,14 +204,14 @@ async def decide(
     return DecidedApproval(**asdict(found.approval), mine=found.mine)
 
 
-async def known(caller: Caller, conversation_id: str) -> OpenConversation:
+async def known(caller: Caller, conversation_id: ConversationId) -> OpenConversation:
     """Find a conversation; a stream of another domain is unknown here."""
     conversation = await caller.app.conversations.open(conversation_id)
     await conversation.check_domain()
     return Opened(caller, conversation)
 
 
-async def to_append(caller: Caller, conversation_id: str) -> OpenConversation:
+async def to_append(caller: Caller, conversation_id: ConversationId) -> OpenConversation:
     """Find a conversation to append to: the append itself refuses a stream of another domain."""
     return Opened(caller, await caller.app.conversations.open(conversation_id))
 
@@ -239,12 +242,19 @@ OPERATIONS = (
         *("conversations.create", f"POST {ALL}", create, WRITE),
         takes_key=True,
         location=f"{ALL}/{{0.id}}",
+        tool="open_conversation",
     ),
     Operation("conversations.list", f"GET {ALL}", conversations, READ),
     Operation("conversation.state", f"GET {ONE}", state, READ, known),
-    Operation("conversation.append", f"POST {ONE}/events", append, WRITE, to_append, new=is_new),
+    Operation(
+        *("conversation.append", f"POST {ONE}/events", append, WRITE, to_append),
+        new=is_new,
+        tool="append_event",
+    ),
     Operation("conversation.append_many", f"POST {ONE}/events/batch", append_many, WRITE, to_append),
-    Operation("conversation.prove", f"GET {ONE}/events/{{seq}}/proof", prove, READ, known),
+    Operation(
+        *("conversation.prove", f"GET {ONE}/events/{{seq}}/proof", prove, READ, known), tool="prove_event"
+    ),
     Operation("conversation.erase", f"POST {ONE}/events/{{seq}}/erase", erase, WRITE, known),
     Operation("conversation.protect", f"POST {ONE}/protect", protect, WRITE, known, takes_key=True),
     Operation("conversation.reserve", f"POST {ONE}/slots", reserve, WRITE, known, takes_key=True),

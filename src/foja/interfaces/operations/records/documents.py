@@ -37,7 +37,8 @@ MAX_BATCH = 1_000
 PEM = "-----BEGIN "
 State = Literal["none", "protected", "reinforced", "final", "given_up"]
 Format = Literal["cms", "jws", "raw", "unchecked"]
-Binary = Annotated[str | None, "Base64, DER or PEM"]
+Binary = Annotated[str | None, "Base64, DER or PEM", bytes]  # clients also take bytes
+DocumentId = Annotated[str, "the id of a document, a UUID"]
 OpenDocument: TypeAlias = Opened[Document]
 
 
@@ -124,12 +125,12 @@ async def proofs(opened: OpenDocument) -> ProofList:
     return ProofList(witness, [ProofFile(name, b64encode(data).decode()) for name, data in found.items()])
 
 
-async def find(caller: Caller, document_id: str) -> Document:
+async def find(caller: Caller, document_id: DocumentId) -> Document:
     """Find a document of the caller's tenant, or raise `UnknownEntity`."""
     return await caller.app.documents.find(document_id)
 
 
-async def known(caller: Caller, document_id: str) -> OpenDocument:
+async def known(caller: Caller, document_id: DocumentId) -> OpenDocument:
     """Find a document, for an act that also needs who does it."""
     return Opened(caller, await find(caller, document_id))
 

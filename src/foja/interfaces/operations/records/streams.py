@@ -45,6 +45,10 @@ Seq = Annotated[int, Field(ge=0, lt=MAX_SEQ), "the number of an event"]
 Before = Annotated[UUID | None, "the last id of the page before"]
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT), "at most this many"]
 Payload = Mapping[str, Any]
+Kind = Annotated[str, "the kind of the event, such as agent_message_sent"]
+Fields = Annotated[Payload, "the fields of the kind"]
+ExpectedSeq = Annotated[int | None, "the number it must get; refused if there are more events by now"]
+Version = Annotated[int, "the version of the kind"]
 Evidence = Annotated[str | Sequence[str], Field(examples=[["tsa"]])]
 
 
@@ -65,17 +69,19 @@ Provable: TypeAlias = Opened[Conversation[Document] | OwnStream | Document]
 
 async def append(
     opened: AnyStream,
-    kind: str,
-    payload: Payload,
+    kind: Kind,
+    payload: Fields,
     *,
-    expected_seq: int | None = None,
+    expected_seq: ExpectedSeq = None,
     actor: Author = None,
-    v: int = 1,
+    v: Version = 1,
     idempotency_key: str | None = None,
 ) -> Event:
-    """Append an event. The same Idempotency-Key again returns the first event, with 200."""
-    stream, caller = opened.stream, opened.caller
-    check_kind(stream, kind, caller)
+    """Append an event; it cannot be changed. The same Idempotency-Key again returns the first."""
+    if isinstance(opened.stream, OwnStream):
+        opened = await _own(opened, kind, v)
+    stream = opened.stream
+    check_kind(stream, kind, opened.caller)
     try:
         return await stream.append(
             kind,
@@ -89,23 +95,6 @@ async def append(
         raise unknown(stream) from None
 
 
-async def append_own(
-    opened: AnyStream,
-    kind: str,
-    payload: Payload,
-    *,
-    expected_seq: int | None = None,
-    actor: Author = None,
-    v: int = 1,
-    idempotency_key: str | None = None,
-) -> Event:
-    """Append an event of a domain of yours. The same Idempotency-Key again returns the first event."""
-    found = await _own(opened, kind, v)
-    return await append(
-        found, kind, payload, expected_seq=expected_seq, actor=actor, v=v, idempotency_key=idempotency_key
-    )
-
-
 async def append_many(
     opened: AnyStream,
     events: Annotated[list[BatchEvent], Field(min_length=1, max_length=MAX_EVENTS)],
@@ -114,6 +103,8 @@ async def append_many(
     idempotency_key: str | None = None,
 ) -> Made[BatchAnswer]:
     """Append many events, all or none, or each by itself; see the result of each."""
+    if isinstance(opened.stream, OwnStream):
+        opened = await _own(opened, events[0].kind, events[0].v)
     if atomic:
         if len(events) > MAX_ATOMIC:
             raise BadPayload(f"an atomic batch has at most {MAX_ATOMIC} events; send several, or not atomic")
@@ -124,18 +115,6 @@ async def append_many(
     appended = sum(isinstance(each, Event) and not each.replayed for each in found)
     results = [_result(opened.stream, each) for each in found]
     return Made(BatchAnswer(appended, results), new=appended == len(found))
-
-
-async def append_many_own(
-    opened: AnyStream,
-    events: Annotated[list[BatchEvent], Field(min_length=1, max_length=MAX_EVENTS)],
-    *,
-    atomic: bool = False,
-    idempotency_key: str | None = None,
-) -> Made[BatchAnswer]:
-    """Append many events of a domain of yours, all or none, or each by itself."""
-    found = await _own(opened, events[0].kind, events[0].v)
-    return await append_many(found, events, atomic=atomic, idempotency_key=idempotency_key)
 
 
 async def state(opened: AnyStream) -> StreamState:
@@ -269,8 +248,9 @@ OPERATIONS = (
     Operation("streams.domains", "GET /v1/streams", domains, Scope.READ),
     Operation("streams.list", "GET /v1/streams/{domain}", streams, Scope.READ),
     Operation("stream.state", f"GET {ONE}", state_own, Scope.READ, own_stream),
-    Operation("stream.append", f"POST {ONE}/events", append_own, Scope.WRITE, own_stream, new=is_new),
-    Operation("stream.append_many", f"POST {ONE}/events/batch", append_many_own, Scope.WRITE, own_stream),
+    Operation("stream.append", f"POST {ONE}/events", append, Scope.WRITE, own_stream, new=is_new),
+    Operation("stream.append_many", f"POST {ONE}/events/batch", append_many, Scope.WRITE, own_stream),
     Operation("stream.prove", f"GET {ONE}/events/{{seq}}/proof", prove, Scope.READ, own_stream),
+    Operation("stream.erase", f"POST {ONE}/events/{{seq}}/erase", erase, Scope.WRITE, own_stream),
     Operation("stream.protect", f"POST {ONE}/protect", protect, Scope.WRITE, own_stream, takes_key=True),
 )
