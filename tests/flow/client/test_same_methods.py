@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
-from foja.domains.system.hygiene.service import Hygiene
 
 from foja.app import App
 from foja.client.acts import AccessActs, AnchorsActs, JobsActs, MaintenanceActs, WebhooksActs
@@ -26,6 +25,7 @@ from foja.domains.documents import document, service
 from foja.domains.images import service as images
 from foja.domains.streams import OwnStream
 from foja.domains.streams import Streams as OwnStreams
+from foja.domains.system.orphans.service import Orphans
 from foja.domains.webhooks.service import Webhooks
 from foja.engine.anchors.admin import Anchors
 from foja.engine.jobs.admin import Jobs
@@ -35,7 +35,7 @@ PAGE = Path(__file__).parents[3] / "docs/clients.md"
 EVERYWHERE = {"self", "actor", "idempotency_key"}  # the text above the table is about them
 PAIRS: Mapping[str, tuple[Sequence[type], type]] = {
     "conversations": ([conversations.Conversations], Conversations),
-    "a conversation": ([conversations.ProtectableConversation], Conversation),
+    "a conversation": ([conversations.Conversation], Conversation),
     "slots": ([slots.Slots], Slots),
     "streams": ([OwnStreams], Streams),
     "a stream": ([OwnStream], Stream),
@@ -46,7 +46,7 @@ PAIRS: Mapping[str, tuple[Sequence[type], type]] = {
     "anchors": ([Anchors], AnchorsActs),
     "webhooks": ([Webhooks], WebhooksActs),
     "access": ([Access, Keys, Sessions], AccessActs),
-    "the store": ([Hygiene], MaintenanceActs),
+    "the store": ([Orphans], MaintenanceActs),
     "the app": ([App], Client),
 }
 
@@ -61,7 +61,8 @@ def taken(function: Any) -> set[str]:
     """Return the names of what a method takes, with those of `**fields`."""
     found = inspect.signature(inspect.unwrap(function)).parameters.values()
     names = {each.name for each in found if each.kind is not inspect.Parameter.VAR_KEYWORD}
-    names |= {"product_id"} if hasattr(function, "__wrapped__") else set()  # of a gallery, by its product
+    if hasattr(function, "__wrapped__"):  # of a gallery or a document, by its id
+        names |= {*inspect.signature(function, follow_wrapped=False).parameters} - {"values", "named"}
     for each in found:
         if each.kind is inspect.Parameter.VAR_KEYWORD and each.name == "fields":
             names |= get_type_hints(get_args(get_type_hints(inspect.unwrap(function))["fields"])[0]).keys()
