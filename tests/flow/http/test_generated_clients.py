@@ -64,7 +64,7 @@ def test_openapi_python_client_has_every_operation(document: Path, tmp_path: Pat
     command = folder / "bin/openapi-python-client"
     if not command.exists():
         venv.create(folder, with_pip=True)
-        pip = [folder / "bin/pip", "install", "--quiet", PYTHON]
+        pip = [str(folder / "bin/pip"), "install", "--quiet", PYTHON]
         if subprocess.run(pip, capture_output=True, check=False).returncode:
             pytest.skip(f"pip could not install {PYTHON}")
     config = tmp_path / "config.yaml"
