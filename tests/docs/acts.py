@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from generate.source import javascript_name
 from tests.docs import doors
 
 KEY = "idempotency_key"
-PAGE = Path(__file__).parents[2] / "docs/access.md"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def aliases(operation: Operation) -> set[str]:
@@ -87,26 +88,40 @@ def of_tool(operation: Operation, tools: Mapping[str, Mapping[str, Any]]) -> Ite
     yield "takes", aliases(operation), {*found.get("properties", {})}
 
 
-def of_docs(operation: Operation, page: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the scope in the table of docs/access.md."""
-    row = re.search(rf"^\| `{re.escape(operation.name)}` \| `([^`]+)` \| `?([a-z–]+)", page, re.MULTILINE)
-    address = f"{operation.method} {template_of(operation)}"
-    yield "needs", (address, operation.scope or "–"), row and row.groups()
+def of_docs(operation: Operation) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the scope in the tables of docs/access.md, docs/http.md and docs/mcp.md."""
+    scope, address = str(operation.scope or "–"), f"{operation.method} {template_of(operation)}"
+    cells = [row for row in rows("access") if row[0] == f"`{operation.name}`"]
+    yield "needs", (f"`{address}`", scope), (cells[0][1], re.split("[`,]+", cells[0][2].strip("`"))[0])
+    if operation.owner != "access":  # docs/access.md has these
+        area = re.match(r"/v1/\w+", operation.path)[0]  # type: ignore[index]
+        found = [row[2] for row in rows("http") if f"`{area}" in row[0] and "NUMBER" not in row[0]]
+        yield "needs", [True], [scope in re.split(r"\W+", each) for each in found]
+    if operation.tool:
+        found = [row[1] for row in rows("mcp") if f"`{operation.tool}`" in row[0]]
+        yield "needs", [scope], [re.split(r"\W", each)[0] for each in found]
+
+
+@cache
+def rows(page: str) -> list[list[str]]:
+    """Return the rows of the tables of a page."""
+    lines = (DOCS / f"{page}.md").read_text().splitlines()
+    return [[cell.strip() for cell in line[1:-1].split("|")] for line in lines if line.startswith("| ")]
 
 
 async def differences(operations: Iterable[Operation]) -> list[str]:
     """Return where a door differs from a declaration, as `http jobs.list takes`."""
-    document, script, page = doors.openapi(), doors.javascript(), PAGE.read_text()
+    document, script = doors.openapi(), doors.javascript()
     tools = {each.name: each.input_schema for each in await build_server(with_files=False).list_tools()}
     found = []
     for each in operations:
-        seen = {"http": of_http(each, document), "docs": of_docs(each, page)}
+        seen = {"http": of_http(each, document), "docs": of_docs(each)}
         if each.client:
             seen |= {"python": of_python(each), "javascript": of_javascript(each, script)}
         seen |= {"command": of_command(each)} if each.verb else {}
         seen |= {"tool": of_tool(each, tools)} if each.tool else {}
         for door, parts in seen.items():
-            found += [f"{door} {each.name} {part}" for part, here, there in parts if here != there]
+            found += sorted({f"{door} {each.name} {part}" for part, here, there in parts if here != there})
     return found
 
 
