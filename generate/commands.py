@@ -9,14 +9,20 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from uuid import UUID
 
 from foja.interfaces.operations import OPERATIONS
-from foja.interfaces.operations.operation import Operation, Parameter, signature_of
+from foja.interfaces.operations.operation import Operation, Option, Parameter, signature_of
 from generate.source import NOTE, formatted
 
 HEAD = f'''"""The commands that do one act. {NOTE}"""
+# ruff: noqa: E501
 
 from __future__ import annotations
 
-from foja.interfaces.cli.parser.verbs import Act, Argument
+from uuid import UUID
+
+from foja.interfaces.cli.parser.commands import ACTOR, Argument, command
+from foja.interfaces.cli.parser.values import (
+    digest, duration, expiry, hours, kinds, number, positive, scopes, seconds, web_address
+)
 
 ACTS = (
 '''
@@ -31,40 +37,52 @@ def _act(operation: Operation) -> str:
     signature = signature_of(operation)
     kinds = inspect.signature(operation.run).parameters
     known = {each.name: each for each in (*signature.path, *signature.query, *signature.body)}
-    arguments = "".join(
-        f"{_argument(operation, known[name], kinds[name])}, " for name in kinds if name in known
-    )
+    options = {each.parameter: each for each in operation.options}
+    arguments = [
+        _argument(operation, known[name], kinds[name], options.get(name))
+        for name in kinds
+        if name in known and (name not in options or options[name].usage)
+    ]
+    if "actor" in signature.given or operation.takes_key:
+        arguments.append("ACTOR")
     sentence = signature.help.partition("\n\n")[0].rstrip(".").replace("Return ", "Show ", 1)
     sentence = sentence[:1].lower() + " ".join(sentence[1:].split())
-    return (
-        f"Act({operation.verb!r}, {operation.name!r}, {sentence!r}, {operation.examples!r}, ({arguments}), "
-        f"{'actor' in signature.given!r})"
-    )
+    examples = operation.examples or f"foja {operation.verb} --json"
+    words = map(repr, (operation.verb, operation.name, sentence, examples))
+    return f"command({', '.join((*words, *arguments))})"
 
 
-def _argument(operation: Operation, parameter: Parameter, found: inspect.Parameter) -> str:
+def _argument(
+    operation: Operation, parameter: Parameter, found: inspect.Parameter, option: Option | None
+) -> str:
     kind, several, choices = _kind(parameter.type)
     if parameter.name in COUNTED:
         kind = "positive"
-    words = [repr(parameter.name), repr(_name(operation, parameter, found)), repr(kind)]
-    if several:
-        words.append("several=True")
+    words = parameter.help or ""
+    if not parameter.required and parameter.default:
+        shown = ", ".join(parameter.default) if several else parameter.default
+        words = f"{words} ({shown})".strip()
+    name = _name(operation, parameter, found, kind)
+    if name.startswith("--") and kind != "bool" and not choices:
+        name = f"{name} {name.removeprefix('--').upper().replace('-', '_')}"
+    usage = f"[{name}...]" if several else name
+    if option:
+        usage, kind, words = option.usage or "", option.kind or kind, option.help or words
+    said = [repr(usage), repr(words or None), kind, repr(parameter.name)]
     if choices:
-        words.append(f"choices={tuple(choices)!r}")
-    if parameter.help:
-        words.append(f"help={parameter.help!r}")
-    if not parameter.required and parameter.default is not None and parameter.default != ():
-        words.append(f"default={parameter.default!r}")
-    return f"Argument({', '.join(words)})"
+        said.append(f"choices={tuple(choices)!r}")
+    if parameter.required and usage.startswith("-"):
+        said.append("required=True")
+    return f"Argument({', '.join(said)})"
 
 
-def _name(operation: Operation, parameter: Parameter, found: inspect.Parameter) -> str:
+def _name(operation: Operation, parameter: Parameter, found: inspect.Parameter, kind: str) -> str:
     """Return the name of an argument: `ID` of one that has a place, `--entity` of one that has a name."""
     name = parameter.alias.removesuffix("_id")
     if found.kind is inspect.Parameter.KEYWORD_ONLY:
         return f"--{name.replace('_', '-')}"
-    own = parameter.alias == "ids" or (name != parameter.alias and f"{name}s" == operation.owner)
-    return "ID" if own else name.rpartition("_")[2].upper()
+    own = name != parameter.alias and f"{name}s" == operation.owner and kind != "UUID"
+    return "ID" if own or parameter.alias == "ids" else name.rpartition("_")[2].upper()
 
 
 def _kind(hint: Any) -> tuple[str, bool, Sequence[str]]:
@@ -73,11 +91,11 @@ def _kind(hint: Any) -> tuple[str, bool, Sequence[str]]:
     choices = [value for each in found if get_origin(each) is Literal for value in get_args(each)]
     several = any(get_origin(each) not in (None, Literal) for each in found)
     plain = [each for each in found if get_origin(each) is None]
-    kind = next((name for kind, name in KINDS if kind in plain), "text")
+    kind = next((name for kind, name in KINDS if kind in plain), "str")
     return kind, several, choices
 
 
-KINDS = ((bool, "flag"), (int, "number"), (float, "seconds"), (UUID, "id"))
+KINDS = ((bool, "bool"), (int, "number"), (float, "seconds"), (UUID, "UUID"))
 COUNTED = ("limit", "days")  # of the rows of a list, a command reads as many pages as that takes
 
 

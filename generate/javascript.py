@@ -184,7 +184,7 @@ def _interface(kind: type, *, given: bool) -> str:
     lines = "".join(
         f"  {name}{'?' if name in optional else ''}: {_type(hint)};\n" for name, hint in hints.items()
     )
-    return f"/** {(kind.__doc__ or '').strip()} */\nexport interface {kind.__name__} {{\n{lines}}}\n"
+    return f"/** {inspect.cleandoc(kind.__doc__ or '')} */\nexport interface {kind.__name__} {{\n{lines}}}\n"
 
 
 def _type(hint: Any) -> str:

@@ -53,7 +53,7 @@ def python_type(hint: Any, imports: Imports) -> str:
 
 def formatted(text: str) -> str:
     """Return Python as `make fmt` leaves it."""
-    for arguments in (("check", "--select=I", "--fix-only", "--quiet"), ("format", "--quiet")):
+    for arguments in (("check", "--select=I,F401", "--fix-only", "--quiet"), ("format", "--quiet")):
         command = [sys.executable, "-m", "ruff", *arguments, "--stdin-filename=src/foja/acts.py", "-"]
         text = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
     return text

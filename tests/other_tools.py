@@ -78,6 +78,11 @@ ROWS = (
         "rules/judge/test_receipts.py::test_a_receipt_about_a_checkpoint_shows_its_growth",
     ),
     Row(
+        "lists of bundles: digests, by the schema of XML signatures",
+        "signxml",
+        "rules/judge/test_bundle_judged.py::test_the_list_has_the_structure_of_the_standard",
+    ),
+    Row(
         "lists of bundles: XML",
         "lxml",
         "rules/judge/test_bundle_judged.py::test_the_list_has_the_structure_of_the_standard",

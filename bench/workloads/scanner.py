@@ -19,7 +19,7 @@ from typing import cast
 
 import foja
 from bench.workloads.reader import peak_memory
-from foja.domains.system.hygiene.scan import Scanner
+from foja.domains.system.orphans.scan import Scanner
 from foja.engine.blobs.entries import Listed
 from foja.engine.blobs.store import ObjectBackend, Store
 

@@ -29,7 +29,6 @@ _DEMO: Final = frozenset(
 )
 _SERVER: Final = _DEMO.union(
     [
-        "fastapi",
         "fontTools",
         "fpdf",
         "httptools",

@@ -78,8 +78,15 @@ def of_javascript(operation: Operation, known: Mapping[str, list[str]]) -> Itera
 
 def of_command(operation: Operation) -> Iterator[tuple[str, Any, Any]]:
     """Yield what the command takes."""
-    found = {each.verb: {given.parameter for given in each.arguments} for each in ACTS}
-    yield "takes", names(operation) - keys(operation), found.get(operation.verb or "")
+    found = {each.words: {*map(_parameter, each.arguments)} - {"actor"} for each in ACTS}
+    left_out = {each.parameter for each in operation.options if not each.usage}
+    yield "takes", names(operation) - keys(operation) - left_out, found.get(operation.verb or "")
+
+
+def _parameter(argument: Any) -> str:
+    """Return the name of the parameter, which the usage has if nothing else says it."""
+    words = re.findall(r"\w+", argument.usage.replace("-", "_").lower())
+    return str(argument.parameter or words[0].strip("_"))
 
 
 def of_tool(operation: Operation, tools: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Any, Any]]:

@@ -9,13 +9,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from foja.engine.settings import Settings
 from foja.interfaces.cli.parser import build_parser
 from foja.interfaces.mcp.server import build_server
 from foja.interfaces.web.access.front import Front
 from foja.interfaces.web.application import create_application
+from foja.interfaces.web.reference.openapi import document
 
 STATIC = Path(__file__).parents[2] / "src/foja/interfaces/web/static"
 CLASS = re.compile(r"(?:export )?class (\w+)(?: extends (\w+))?")
@@ -29,9 +30,9 @@ def openapi() -> dict[str, Any]:
     """Return the OpenAPI document of a server, which needs no database."""
     context: Any = SimpleNamespace(app=SimpleNamespace(access=None), front=Front(Settings()))
     web: Any = create_application(context)
-    while not isinstance(web, FastAPI):
+    while not isinstance(web, Starlette):
         web = web._inner
-    return dict(web.openapi())
+    return document(web)
 
 
 def http(document: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from foja.interfaces.web.pages.texts.system.alert_summaries import SPANISH
+from foja.interfaces.web.pages.frame.language import read_texts
 from foja.pure.models.alerts.alert import Alert
 from foja.pure.models.alerts.table import ALERTS
 from tests.docs.pages import PARSER, PLACEHOLDERS, ROOT, blocks, docs, rows, section
@@ -38,7 +38,7 @@ def test_every_alert_has_a_runbook_and_no_other_is_there() -> None:
 @pytest.mark.parametrize("alert", ALERTS.values(), ids=lambda alert: alert.name)
 def test_a_spanish_runbook_has_the_commands_and_steps_of_the_english_one(alert: Alert) -> None:
     english, spanish = RUNBOOKS / alert.runbook, RUNBOOKS / "es" / alert.runbook
-    summary = SPANISH[alert.name].format(label="…")
+    summary = read_texts("alert_summaries")[alert.name]["es"].format(label="…")
     assert spanish.read_text().startswith(f"# {alert.name}\n\n{summary} En Prometheus es `{alert.title}`.\n")
     assert [block.lines() for block in blocks(spanish)] == [block.lines() for block in blocks(english)]
     steps = [

@@ -20,7 +20,7 @@ from tests.docs.pages import ROOT, SOURCE
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 OUTSIDE_SQL = [path for path in MODULES if SOURCE / "engine" / "sql" not in path.parents]
-MAX_LINES, MAX_MODULES = 500, 12  # 300 is a question, 500 the end
+MAX_LINES, MAX_MODULES, MAX_TESTS = 500, 12, 25  # 300 lines are a question, 500 the end
 
 STATEMENT = re.compile(
     r"\s*(select\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s|truncate\s|merge\s+into\s"
@@ -180,3 +180,9 @@ def files(folder: Path) -> Iterator[Path]:
             yield from files(path)
         else:
             yield path
+
+
+def test_no_folder_of_tests_holds_many_files() -> None:
+    folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
+    sizes = {str(each.relative_to(ROOT)): len(list(each.glob("*.py"))) for each in folders}
+    assert {name: size for name, size in sizes.items() if size > MAX_TESTS} == {}

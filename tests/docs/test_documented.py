@@ -151,7 +151,7 @@ def test_every_check_of_the_judge_has_its_module_and_its_test() -> None:
     found = section(docs("verify"), "## Check by check")
     rows = re.findall(r"^\| ([A-Z]\d) \| .+ \| `([\w/]+\.py)` \| `.+` \|$", found, re.MULTILINE)
     assert {check for check, _ in rows} == CHECKS
-    assert all((ROOT / "src" / "foja" / module).is_file() for _, module in rows)
+    assert all((SOURCE / "pure" / module).is_file() for _, module in rows)
     tests = re.findall(r"`([\w/]+\.py)::(\w+)`", found)
     assert len(tests) > len(CHECKS)
     for file, name in tests:
@@ -179,6 +179,14 @@ def test_every_dependency_has_its_line() -> None:
     first = re.findall(r"^\| ([\w, -]+?) \|", table, re.MULTILINE)
     explained = {name for cell in first for name in cell.split(", ")}
     assert names - {project["name"]} <= explained
+
+
+def test_a_decision_has_at_most_five_lines() -> None:
+    entries = [each for each in re.split(r"\n\n+", prose(docs("decisions"))) if each.startswith("**")]
+    assert 40 < len(entries) <= 70
+    assert [
+        each for each in entries if len(each.splitlines()) > 5 or max(map(len, each.splitlines())) > 130
+    ] == []
 
 
 def test_both_readmes_have_the_same_shape() -> None:

@@ -251,4 +251,4 @@ def test_every_promise_names_the_test_that_shows_it() -> None:
     for promise, how, tests in promises:
         assert promise
         assert how
-        assert re.fullmatch(r"`tests/\w+/test_\w+\.py`(, `tests/\w+/test_\w+\.py`)*", tests), tests
+        assert re.fullmatch(r"`tests/(\w+/)+test_\w+\.py`(, `tests/(\w+/)+test_\w+\.py`)*", tests), tests

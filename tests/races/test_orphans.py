@@ -17,15 +17,15 @@ import pytest
 
 from foja.app import App
 from foja.domains.documents.document import Document
-from foja.domains.system.hygiene.purge import Purger
-from foja.domains.system.hygiene.scan import Scanner
+from foja.domains.system.orphans.purge import Purger
+from foja.domains.system.orphans.scan import Scanner
 from foja.engine.observe.audit import audit
 from foja.errors import Busy, ObjectMissing
-from foja.pure.models.system.hygiene import HygieneTerms
+from foja.pure.models.system.orphans import OrphanTerms
 from tests.database.schema.rows import Admin
 
 ZERO = timedelta(0)
-TERMS = HygieneTerms(grace=ZERO, quarantine=ZERO, fresh=ZERO, max_objects=10**6, max_share=10.0**6)
+TERMS = OrphanTerms(grace=ZERO, quarantine=ZERO, fresh=ZERO, max_objects=10**6, max_share=10.0**6)
 CONTENTS = [f"content {number}\n".encode() * 50 for number in range(12)]
 
 

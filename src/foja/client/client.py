@@ -10,7 +10,15 @@ from uuid import UUID
 
 import httpx
 
-from foja.client.acts import AccessActs, AnchorsActs, JobsActs, LogActs, MaintenanceActs, WebhooksActs
+from foja.client.acts import (
+    AccessActs,
+    AlertsActs,
+    AnchorsActs,
+    JobsActs,
+    LogActs,
+    MaintenanceActs,
+    WebhooksActs,
+)
 from foja.client.conversations import Conversations
 from foja.client.documents import BYTES, Documents
 from foja.client.images import Images
@@ -44,6 +52,7 @@ class Client:
         self.images = Images(transport)
         self.jobs = JobsActs(transport)
         self.anchors = AnchorsActs(transport)
+        self.alerts = AlertsActs(transport)
         self.maintenance = MaintenanceActs(transport)
         self.webhooks = WebhooksActs(transport)
         self.access = AccessActs(transport)

@@ -5,25 +5,25 @@ from __future__ import annotations
 from datetime import timedelta
 
 from foja.app import App
-from foja.domains.system.hygiene.purge import Purger
-from foja.domains.system.hygiene.scan import Scanner
-from foja.domains.system.hygiene.service import Hygiene
-from foja.pure.models.system.hygiene import HygieneTerms
+from foja.domains.system.orphans.purge import Purger
+from foja.domains.system.orphans.scan import Scanner
+from foja.domains.system.orphans.service import Orphans
+from foja.pure.models.system.orphans import OrphanTerms
 from tests.database.schema.rows import Admin
 
 ZERO = timedelta(0)
-AT_ONCE = HygieneTerms(grace=ZERO, quarantine=ZERO, fresh=ZERO)
+AT_ONCE = OrphanTerms(grace=ZERO, quarantine=ZERO, fresh=ZERO)
 
 
-def hygiene(app: App, terms: HygieneTerms = AT_ONCE) -> Hygiene:
+def orphans_of(app: App, terms: OrphanTerms = AT_ONCE) -> Orphans:
     """Return the scans and purges of an installation under other terms than its own."""
     database = app.orphans.database
-    return Hygiene(database, Scanner(database, app.store, terms), Purger(database, app.store, terms))
+    return Orphans(database, Scanner(database, app.store, terms), Purger(database, app.store, terms))
 
 
 async def stage_wrongly(app: App, admin: Admin, data: bytes) -> None:
     """Let a scan stage the bytes of a document whose reference an administrator deleted, and rebuild it."""
     document = await app.documents.add(data)
     admin.execute("delete from foja.object_reference where entity_id = %s", [document.id])
-    await hygiene(app).scanner.scan()
+    await orphans_of(app).scanner.scan()
     await app.rebuild()

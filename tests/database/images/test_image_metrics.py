@@ -15,8 +15,8 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.pure.models.system.hygiene import FEW
-from tests.database.images.scans import hygiene, stage_wrongly
+from foja.pure.models.system.orphans import FEW
+from tests.database.images.scans import orphans_of, stage_wrongly
 from tests.database.images.shop import Shop
 from tests.database.schema.rows import Admin
 from tests.png import png
@@ -148,7 +148,7 @@ async def test_the_phase_of_jobs_closes_below_five_percent(app: App, admin: Admi
 async def test_the_phase_of_hygiene_closes_after_seven_days_without_a_false_positive(
     app: App, admin: Admin
 ) -> None:
-    hand = hygiene(app)
+    hand = orphans_of(app)
     orphans = [await app.objects.put(f"orphan {number}".encode()) for number in range(4)]
     for _ in range(7):
         assert criteria(admin)["hygiene"] == (0, 0, False)

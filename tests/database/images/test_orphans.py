@@ -15,9 +15,9 @@ from foja.app import App
 from foja.engine.blobs.store import object_key
 from foja.engine.observe.audit import audit
 from foja.pure.models.system.events import SYSTEM
-from foja.pure.models.system.hygiene import DAY, FEW, HygieneTerms, Inventory, find_brake, find_jump
+from foja.pure.models.system.orphans import DAY, FEW, Inventory, OrphanTerms, find_brake, find_jump
 from tests.database.documents.papers import acting
-from tests.database.images.scans import ZERO, hygiene, stage_wrongly
+from tests.database.images.scans import ZERO, orphans_of, stage_wrongly
 from tests.database.schema.rows import Admin, value
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
@@ -44,7 +44,7 @@ async def test_an_object_that_nothing_refers_to_is_staged_and_purged_with_a_tomb
     kept = await app.documents.add(b"kept")
     orphan = await app.objects.put(b"orphan")
     path = object_key(orphan.sha256, 0)
-    hand = hygiene(app)
+    hand = orphans_of(app)
 
     found = await hand.scanner.scan(actor="ana")
     assert (found.outcome, found.checked) == ("complete", 2)
@@ -77,7 +77,7 @@ async def test_an_erased_document_goes_with_everything_built_from_it(app: App, a
     document = await app.documents.add(b"secret", name="secret.txt")
     await document.protect()
     await app.work(until_idle=True)
-    hand = hygiene(app)
+    hand = orphans_of(app)
     assert (await hand.scanner.scan()).staged == 0
     await document.erase(reason="asked")
     assert (await hand.scanner.scan()).staged == 2
@@ -89,14 +89,14 @@ async def test_an_erased_document_goes_with_everything_built_from_it(app: App, a
 
 async def test_a_fresh_object_is_left_alone(app: App, admin: Admin) -> None:
     await app.objects.put(b"its event is on its way")
-    assert (await hygiene(app, HygieneTerms()).scanner.scan()).staged == 0
+    assert (await orphans_of(app, OrphanTerms()).scanner.scan()).staged == 0
     assert candidates(admin) == []
 
 
 async def test_grace_and_quarantine_are_kept_and_a_restored_object_is_live(app: App, admin: Admin) -> None:
     orphan = await app.objects.put(b"orphan")
-    terms = HygieneTerms(grace=timedelta(hours=1), quarantine=timedelta(hours=1), fresh=ZERO)
-    hand = hygiene(app, terms)
+    terms = OrphanTerms(grace=timedelta(hours=1), quarantine=timedelta(hours=1), fresh=ZERO)
+    hand = orphans_of(app, terms)
     await hand.scanner.scan()
     assert (await hand.purger.purge()).quarantined == 0
     admin.execute("update image_orphan_candidates set detected_at = now() - interval '2 hours'")
@@ -126,12 +126,12 @@ async def test_bytes_that_were_in_quarantine_get_a_new_generation_and_the_old_on
     app: App, admin: Admin
 ) -> None:
     await app.objects.put(b"again")
-    hand = hygiene(app, HygieneTerms(grace=ZERO, quarantine=timedelta(hours=1), fresh=ZERO))
+    hand = orphans_of(app, OrphanTerms(grace=ZERO, quarantine=timedelta(hours=1), fresh=ZERO))
     await hand.scanner.scan()
     await hand.purger.purge()
     document = await app.documents.add(b"again")
     assert states(admin) == ["quarantined", "live"]
-    assert (await hygiene(app).purger.purge()).deleted == 1
+    assert (await orphans_of(app).purger.purge()).deleted == 1
     assert document.sha256 is not None
     assert await app.objects.get("default", document.sha256) == b"again"
 
@@ -139,7 +139,7 @@ async def test_bytes_that_were_in_quarantine_get_a_new_generation_and_the_old_on
 async def test_a_rescued_candidate_is_told_from_a_false_positive(app: App, admin: Admin) -> None:
     rescued = await app.objects.put(b"rescued")
     wrong = sha256(b"wrong").hexdigest()
-    hand = hygiene(app)
+    hand = orphans_of(app)
     await stage_wrongly(app, admin, b"wrong")
     await app.documents.add(b"rescued", name="now it is needed")
     assert candidates(admin) == [object_key(wrong, 0)]
@@ -155,7 +155,7 @@ async def test_a_rescued_candidate_is_told_from_a_false_positive(app: App, admin
 
 async def test_a_scan_takes_back_what_something_refers_to(app: App, admin: Admin) -> None:
     await stage_wrongly(app, admin, b"referred")
-    assert (await hygiene(app).scanner.scan()).unstaged == 1
+    assert (await orphans_of(app).scanner.scan()).unstaged == 1
     assert candidates(admin) == []
 
 
@@ -169,7 +169,7 @@ async def test_wrong_and_late_candidates_fire_their_alerts(
 
     async with open_app(metrics_cache_seconds=0) as app:
         await app.objects.put(b"in time")
-        patient = hygiene(app, HygieneTerms(fresh=ZERO))
+        patient = orphans_of(app, OrphanTerms(fresh=ZERO))
         await patient.scanner.scan()
         await app.documents.add(b"in time")
         await patient.scanner.scan()
@@ -177,7 +177,7 @@ async def test_wrong_and_late_candidates_fire_their_alerts(
         await app.objects.put(b"late")
         await stage_wrongly(app, admin, b"wrong")
         await app.documents.add(b"late")
-        await hygiene(app).scanner.scan()
+        await orphans_of(app).scanner.scan()
         assert await fired() == {"orphan_false_positives", "orphans_rescued_late"}
         [last, *_] = (await app.orphans.report()).runs
         assert (last.rescued, last.rescued_late, last.false_positives) == (1, 1, 1)
@@ -192,7 +192,7 @@ async def test_an_installation_that_never_scanned_is_as_old_as_it_is(
         assert (change.event, change.alert) == ("fired", "orphan_scan_age")
         unscanned = value("foja_orphan_scan_age_seconds")
         [began] = admin.execute("select clock_timestamp()").fetchall()
-        await hygiene(app).scanner.scan()
+        await orphans_of(app).scanner.scan()
         await app.metrics.read()
         took = admin.execute("select extract(epoch from clock_timestamp() - %s)", began).fetchone()
         assert took is not None
@@ -207,7 +207,7 @@ async def test_strays_are_staged_and_purged_and_nothing_else_is_touched(app: App
     strange = ["objects/notes.txt", "objects/abc/0", f"objects/{'a' * 64}/x"]
     for key in (stray, "log/kept", *strange):
         await app.store.write(key, b"stray")
-    hand = hygiene(app)
+    hand = orphans_of(app)
     assert (await hand.scanner.scan()).strays == 1
     assert candidates(admin) == [stray]
     assert (await hand.scanner.scan()).strays == 0, "once"
@@ -225,7 +225,7 @@ async def test_a_stray_that_is_uploaded_properly_is_not_a_stray_any_more(app: Ap
     data = b"lost by the database"
     digest = sha256(data).hexdigest()
     await app.store.write(object_key(digest, 0), data)
-    hand = hygiene(app)
+    hand = orphans_of(app)
     await hand.scanner.scan()
     await app.documents.add(data)
     assert candidates(admin) == []
@@ -235,7 +235,7 @@ async def test_a_stray_that_is_uploaded_properly_is_not_a_stray_any_more(app: Ap
 
 async def test_an_intent_that_was_never_finished_goes_too(app: App, admin: Admin) -> None:
     admin.execute("select foja.begin_object_v1(%s, 1)", ["e" * 64])
-    hand = hygiene(app)
+    hand = orphans_of(app)
     await hand.scanner.scan()
     assert (await hand.purger.purge()).deleted == 1
     assert states(admin) == ["deleted"]
@@ -246,7 +246,7 @@ async def test_a_reference_without_its_object_is_an_alarm(app: App, admin: Admin
     assert document.sha256 is not None
     path = object_key(document.sha256, 0)
     await app.store.delete([path])
-    found = await hygiene(app).scanner.scan()
+    found = await orphans_of(app).scanner.scan()
     assert (found.missing, found.missing_objects) == (1, (path,))
     [scanned] = await told(app, "object.scanned")
     assert scanned.payload["missing"] == 1
@@ -255,7 +255,7 @@ async def test_a_reference_without_its_object_is_an_alarm(app: App, admin: Admin
 async def test_a_dry_run_changes_nothing(app: App, admin: Admin) -> None:
     await app.objects.put(b"orphan")
     await app.store.write(object_key("d" * 64, 0), b"stray")
-    hand = hygiene(app)
+    hand = orphans_of(app)
     found = await hand.scanner.scan(dry=True)
     assert (found.staged, found.strays) == (1, 1)
     assert candidates(admin) == []
@@ -269,7 +269,7 @@ async def test_a_dry_run_changes_nothing(app: App, admin: Admin) -> None:
 async def test_a_run_purges_no_more_than_its_limit(app: App, admin: Admin) -> None:
     for n in range(7):
         await app.objects.put(f"orphan {n}".encode())
-    hand = hygiene(app, HygieneTerms(grace=ZERO, quarantine=ZERO, fresh=ZERO, max_objects=5))
+    hand = orphans_of(app, OrphanTerms(grace=ZERO, quarantine=ZERO, fresh=ZERO, max_objects=5))
     await hand.scanner.scan()
     assert (await hand.purger.purge()).deleted == 5
     assert (await hand.purger.purge()).deleted == 2
@@ -279,7 +279,7 @@ async def test_one_object_can_be_purged_at_once_if_nothing_refers_to_it(app: App
     document = await app.documents.add(b"secret", name="a.txt")
     again = await app.documents.add(b"secret", name="b.txt")
     assert document.sha256 is not None
-    purger = hygiene(app, HygieneTerms()).purger
+    purger = orphans_of(app, OrphanTerms()).purger
     with pytest.raises(errors.Refused, match="2 events refer to the object"):
         await purger.purge_object(document.sha256, reason="asked")
     await document.erase(reason="asked")
@@ -302,7 +302,7 @@ async def test_one_object_can_be_purged_at_once_if_nothing_refers_to_it(app: App
 
 async def test_a_purge_by_itself_is_armed_by_seven_good_days(app: App, admin: Admin) -> None:
     await app.objects.put(b"orphan")
-    hand = hygiene(app)
+    hand = orphans_of(app)
     await hand.scanner.scan()
 
     async def days() -> int:
@@ -362,7 +362,7 @@ async def test_the_job_scans_every_day_and_purges_when_armed(
 
 
 def test_the_brakes() -> None:
-    terms = HygieneTerms()
+    terms = OrphanTerms()
     good = Inventory(NOW, 1000, 100, 0, 7, NOW - DAY, NOW - DAY)
     assert find_brake(good, terms) is None
     assert good.armed
@@ -384,7 +384,7 @@ def test_the_brakes() -> None:
 async def test_a_candidate_needs_days_with_scans_too(app: App, admin: Admin) -> None:
     """A clock that jumped a week ahead ends no grace period."""
     await app.objects.put(b"orphan")
-    hand = hygiene(app, HygieneTerms(fresh=ZERO, quarantine=ZERO))
+    hand = orphans_of(app, OrphanTerms(fresh=ZERO, quarantine=ZERO))
     await hand.scanner.scan()
     admin.execute("update image_orphan_candidates set detected_at = now() - interval '8 days'")
     assert (await hand.purger.inventory()).due == 0
@@ -427,7 +427,7 @@ async def test_the_view_of_the_seed_counts_by_age(admin: Admin) -> None:
     ]
 
 
-async def test_only_hygiene_may_purge(admin: Admin) -> None:
+async def test_only_the_role_of_orphans_may_purge(admin: Admin) -> None:
     for role in ("foja_api", "service_role", "foja_sweeper", "foja_run_tsa"):
         with acting(admin, role), pytest.raises(psycopg.Error, match=r"permission denied|wrong_source"):
             admin.execute("select foja.claim_orphans_v1(0, 1)")

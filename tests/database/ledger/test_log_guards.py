@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import LiteralString
 
 import psycopg
@@ -16,7 +18,8 @@ from foja.engine.observe.audit import audit
 from foja.engine.observe.fsck import Outside, fsck
 from foja.pure.core.chain import leaf_entry
 from foja.pure.core.merkle import Frontier, leaf_hash
-from foja.pure.core.note import Checkpoint, Signer
+from foja.pure.core.note import Checkpoint, Signer, split_note
+from foja.pure.proofs.cosignature import CosignerSigner
 from tests.database.schema.rows import Admin
 
 RECORD: LiteralString = "select foja.record_checkpoint(1, %s, %s, %s, %s)"
@@ -118,6 +121,62 @@ async def test_a_smaller_checkpoint_is_not_published_after_a_larger_one(app: App
     rows = admin.execute("select size, published_at is null from foja.checkpoint order by size").fetchall()
     assert rows == [(1, True), (2, False)]
     assert (await talk.prove(1)).verify(app.trust).verdict == "TOTAL_PASSED"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["evil\tname", "evil\x01", "evil\r", "evil\x85", "evil\xa0", "evil\u2028", "evil\u3000", "x" * 256],
+)
+async def test_no_cosigner_has_a_name_that_readers_of_a_note_refuse(
+    app: App, admin: Admin, name: str
+) -> None:
+    """The role signed with its own key under the name `evil<tab>name`: every proof failed from then on."""
+    talk = await say(app, 2)
+    await app.publish()
+    [(note,)] = admin.execute("select note from foja.checkpoint").fetchall()
+    key = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    public, time = key.public_key().public_bytes_raw(), 1_800_000_000
+    text = split_note(note)[0]
+    signed = key.sign(f"cosignature/v1\ntime {time}\n{text}".encode())
+    identifier = sha256(name.encode() + b"\n\x04" + public).digest()[:4]
+    line = f"— {name} {b64encode(identifier + time.to_bytes(8, 'big') + signed).decode()}\n"
+    vkey = "+".join([name, identifier.hex(), b64encode(b"\x04" + public).decode()])
+    with pytest.raises(psycopg.Error) as refused, sequencing(admin):
+        admin.execute("select foja.record_cosignature(1, 2, %s, %s, %s)", [public, vkey, line])
+    assert refused.value.sqlstate == "FJ001"
+    assert (await talk.prove(1)).verify(app.trust).verdict == "TOTAL_PASSED"
+
+
+async def test_what_is_said_of_a_cosigner_is_about_its_key(app: App, admin: Admin) -> None:
+    """The role gave a cosigner another text as its key: fsck called every cosignature of it false."""
+    await say(app, 1)
+    await app.publish()
+    key = CosignerSigner("cosigner.example/a", bytes(32)).key()
+    said = ("away", "it does not answer")
+    for vkey, fault, detail in (
+        ("evil", *said),
+        (CosignerSigner("cosigner.example/a", bytes([1]) * 32).key().vkey(), *said),
+        (key.vkey(), "any other fault", "it does not answer"),
+        (key.vkey(), "away", "x" * 8193),
+    ):
+        values = [key.public_key, vkey, fault, detail]
+        with pytest.raises(psycopg.Error) as refused, sequencing(admin):
+            admin.execute("select foja.record_cosigner_fault(1, %s, %s, %s, %s)", values)
+        assert refused.value.sqlstate == ("23514" if fault == "any other fault" else "FJ001")
+    with sequencing(admin):
+        admin.execute(
+            "select foja.record_cosigner_fault(1, %s, %s, %s, %s)", [key.public_key, key.vkey(), *said]
+        )
+    assert admin.execute("select fault, detail from foja.cosigner").fetchall() == [said]
+
+
+async def test_no_log_is_halted_without_a_reason(app: App, admin: Admin) -> None:
+    """Nothing was published after an empty reason, and `foja log` and doctor said that the log was open."""
+    await say(app, 1)
+    await app.publish()
+    with pytest.raises(psycopg.Error) as refused, sequencing(admin):
+        admin.execute("select foja.halt_log(1, '')")
+    assert refused.value.sqlstate == "FJ001"
 
 
 def test_the_sequencer_does_not_choose_the_name_of_the_log(admin: Admin) -> None:

@@ -9,26 +9,26 @@ from typing import Any, get_args
 import pytest
 
 from foja.app import App
-from foja.domains.system.hygiene.purge import Purger
-from foja.domains.system.hygiene.run import Run
-from foja.domains.system.hygiene.scan import Scanner
+from foja.domains.system.orphans.purge import Purger
+from foja.domains.system.orphans.run import Run
+from foja.domains.system.orphans.scan import Scanner
 from foja.engine.blobs.entries import Listed
 from foja.engine.blobs.store import Store, object_key
 from foja.errors import LedgerUnavailable
-from foja.pure.models.system.hygiene import DAY, HygieneTerms
+from foja.pure.models.system.orphans import DAY, OrphanTerms
 from foja.pure.models.system.view import RunResult
 from tests.database.schema.rows import Admin
 from tests.faults.steps import Moment, SteppedDatabase, SteppedPlace, Steps
 
 ZERO = timedelta(0)
-AT_ONCE = HygieneTerms(grace=ZERO, quarantine=ZERO, fresh=ZERO)
+AT_ONCE = OrphanTerms(grace=ZERO, quarantine=ZERO, fresh=ZERO)
 
 
-async def scan(app: App, store: Store | None = None, terms: HygieneTerms = AT_ONCE) -> RunResult:
+async def scan(app: App, store: Store | None = None, terms: OrphanTerms = AT_ONCE) -> RunResult:
     return await Scanner(app.orphans.database, store or app.store, terms).scan()
 
 
-async def purge(app: App, steps: Steps | None = None, terms: HygieneTerms = AT_ONCE) -> RunResult:
+async def purge(app: App, steps: Steps | None = None, terms: OrphanTerms = AT_ONCE) -> RunResult:
     if steps is None:
         return await Purger(app.orphans.database, app.store, terms).purge()
     store = Store(SteppedPlace(app.store._backend, steps), "the store")
@@ -134,7 +134,7 @@ async def test_a_store_that_is_not_right_aborts_the_scan(
     assert (event.payload["outcome"], words in event.payload["detail"]) == ("aborted", True)
     # An aborted scan does not count: with a grace period nothing is due, and nothing goes.
     admin.execute("update image_orphan_candidates set detected_at = now() - interval '30 days'")
-    gone = await purge(app, terms=HygieneTerms(fresh=ZERO, quarantine=ZERO))
+    gone = await purge(app, terms=OrphanTerms(fresh=ZERO, quarantine=ZERO))
     assert (gone.outcome, gone.deleted) == ("aborted", 0)
     assert "scan first" in str(gone.detail)
     assert {state for (state,) in admin.execute("select state from foja.object")} == {"live"}
@@ -180,7 +180,7 @@ async def test_a_clock_that_jumps_during_a_run_aborts_it(
 async def test_a_clock_that_jumped_between_two_runs_purges_nothing(app: App, admin: Admin) -> None:
     """A jump ahead makes candidates old, and the last scan, too; a jump back makes the last run young."""
     await seed(app, 0)
-    terms = HygieneTerms(fresh=ZERO, quarantine=ZERO)
+    terms = OrphanTerms(fresh=ZERO, quarantine=ZERO)
     await scan(app, terms=terms)
     admin.execute("update image_orphan_candidates set detected_at = detected_at - interval '8 days'")
     admin.execute("update foja.orphan_run set ended_at = ended_at - interval '8 days'")

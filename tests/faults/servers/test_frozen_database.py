@@ -79,6 +79,13 @@ async def asked(frozen: Frozen, path: str) -> httpx.Response:
     return answer
 
 
+async def timed(program: list[str]) -> tuple[float, subprocess.CompletedProcess[str]]:
+    """Return how many seconds a program took, and what it said."""
+    began = time.monotonic()
+    ran = await asyncio.to_thread(subprocess.run, program, capture_output=True, text=True, check=False)
+    return time.monotonic() - began, ran
+
+
 @pytest.mark.timeout(180)
 async def test_the_overview_and_the_metrics_answer_from_memory(frozen: Frozen) -> None:
     """The overview took 20 seconds, the metrics 13, and the Spanish page was English."""
@@ -102,9 +109,9 @@ async def test_the_overview_and_the_metrics_answer_from_memory(frozen: Frozen) -
 @pytest.mark.parametrize("command", [["doctor", "--offline"], ["alerts"]], ids=["doctor", "alerts"])
 async def test_commands_say_how_to_go_on(frozen: Frozen, command: list[str]) -> None:
     """`foja doctor` and `foja alerts` said nothing for half a minute."""
-    began = time.monotonic()
     program = [str(Path(sys.executable).with_name("foja")), *command, "--home", str(frozen.home)]
-    ran = await asyncio.to_thread(subprocess.run, program, capture_output=True, text=True, check=False)
-    assert time.monotonic() - began < 2 * SOON, "a start takes its time, too"
+    start, _ = await timed([sys.executable, "-c", "import foja.app, foja.interfaces.cli.doctor.doctor"])
+    took, ran = await timed(program)
+    assert took < SOON + 5 * start, "on a busy machine a start takes long, too"
     assert ran.returncode in {1, 2}
     assert f"kill -CONT {frozen.pid}" in ran.stdout + ran.stderr

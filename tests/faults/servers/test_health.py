@@ -35,7 +35,7 @@ from foja.errors import Unavailable
 from foja.interfaces.cli.doctor.database import check_database
 from foja.interfaces.cli.doctor.finding import Status
 from foja.interfaces.cli.doctor.servers import check_servers
-from foja.interfaces.web.pages.texts.overview import TEXTS
+from foja.interfaces.web.pages.frame.language import read_texts
 from tests.counterparties.ports import free_port
 from tests.counterparties.receiver import Receiver, running_receiver
 from tests.counterparties.s3 import BUCKET, running_s3
@@ -186,7 +186,8 @@ class Scene:
 def part_of_card(card: str) -> str:
     """Return the part that a card of the overview is about."""
     [(name, label)] = re.findall(r'<h3>(.*?)</h3>.*?</div>(?:<p class="small">(.*?)</p>)?', card)
-    kinds = {en: key.removeprefix("part_") for key, (en, _) in TEXTS.items() if key.startswith("part_")}
+    texts = read_texts("overview").items()
+    kinds = {text["en"]: key.removeprefix("part_") for key, text in texts if key.startswith("part_")}
     return ":".join(filter(None, (kinds[name], {"writing": "write"}.get(label, label))))
 
 

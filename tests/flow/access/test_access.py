@@ -465,7 +465,7 @@ async def test_a_key_that_is_made_without_an_end_expires_after_a_year(
     for name, more in made.items():
         body = {"scopes": ["read"], "name": name, **more}
         assert (await client.post("/v1/access/keys", json=body, headers=root)).status_code == 201
-    form = {"scope": ["read"], "name": "page"}
+    form = {"scopes": ["read"], "name": "page"}
     assert (await client.post("/access/keys", data=form, headers=root)).status_code == 200
     ends = {each.name: each.expires_at for each in await app.access.keys.list()}
     assert ends["never"] is None

@@ -148,10 +148,10 @@ async def send_forms(app: App, scene: Pages, client: httpx.AsyncClient, who: str
     [job] = await app.jobs.list(job_type="run_errand", state="dead" if who == "local" else "cancelled")
     image, gallery = f"/galleries/{scene.product}/{images[-1]}", f"/galleries/{scene.product}"
     picture = {"file": ("a.png", png(width=9 + len(who)), "image/png")}
-    denied = {"approval": "a", "decision": "denied", "reason": "too late"}
+    denied = {"approval_id": "a", "decision": "denied", "reason": "too late"}
     sent: list[tuple[str, dict[str, Any], Any]] = [
-        ("/documents", {"evidence": "tsa"}, {"file": ("a.txt", who.encode(), "text/plain")}),
-        (f"/documents/{scene.document}/protect", {"evidence": "tsa"}, None),
+        ("/documents", {"required_evidence": "tsa"}, {"file": ("a.txt", who.encode(), "text/plain")}),
+        (f"/documents/{scene.document}/protect", {"required_evidence": "tsa"}, None),
         (f"/conversations/{talk.id}/approvals", denied, None),
         (f"/conversations/{talk.id}/protect", {}, None),
         ("/galleries", {}, picture),
@@ -166,8 +166,8 @@ async def send_forms(app: App, scene: Pages, client: httpx.AsyncClient, who: str
         ("/jobs/all/cancel", {"state": "queued", "type": "run_errand"}, None),
         ("/jobs/types/run_errand/pause", {}, None),
         ("/jobs/types/run_errand/resume", {}, None),
-        ("/hygiene/scan", {}, None),
-        ("/hygiene/purge", {}, None),
+        ("/hygiene/scan", {"dry_run": "no"}, None),
+        ("/hygiene/purge", {"dry_run": "no"}, None),
         ("/ledger/audit", {}, None),
     ]
     for address, fields, files in sent:
@@ -221,7 +221,7 @@ async def test_a_name_is_shown_beside_its_actor_and_is_in_no_event(
         await log_in(client, key)
         page = f"/conversations/{talk.id}"
         token = form_token(await client.get(page))
-        decided = {"approval": "a", "decision": "approved", "reason": "it is late", "form_token": token}
+        decided = {"approval_id": "a", "decision": "approved", "reason": "it is late", "form_token": token}
         await client.post(f"{page}/approvals", data=decided, headers=origin(client))
         file = {"file": ("a.txt", b"a", "text/plain")}
         added = await client.post(

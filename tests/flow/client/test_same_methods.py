@@ -25,7 +25,7 @@ from foja.domains.documents import document, service
 from foja.domains.images import service as images
 from foja.domains.streams import OwnStream
 from foja.domains.streams import Streams as OwnStreams
-from foja.domains.system.hygiene.service import Hygiene
+from foja.domains.system.orphans.service import Orphans
 from foja.domains.webhooks.service import Webhooks
 from foja.engine.anchors.admin import Anchors
 from foja.engine.jobs.admin import Jobs
@@ -35,7 +35,7 @@ PAGE = Path(__file__).parents[3] / "docs/clients.md"
 EVERYWHERE = {"self", "actor", "idempotency_key"}  # the text above the table is about them
 PAIRS: Mapping[str, tuple[Sequence[type], type]] = {
     "conversations": ([conversations.Conversations], Conversations),
-    "a conversation": ([conversations.ProtectableConversation], Conversation),
+    "a conversation": ([conversations.Conversation], Conversation),
     "slots": ([slots.Slots], Slots),
     "streams": ([OwnStreams], Streams),
     "a stream": ([OwnStream], Stream),
@@ -46,7 +46,7 @@ PAIRS: Mapping[str, tuple[Sequence[type], type]] = {
     "anchors": ([Anchors], AnchorsActs),
     "webhooks": ([Webhooks], WebhooksActs),
     "access": ([Access, Keys, Sessions], AccessActs),
-    "the store": ([Hygiene], MaintenanceActs),
+    "the store": ([Orphans], MaintenanceActs),
     "the app": ([App], Client),
 }
 

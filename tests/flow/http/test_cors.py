@@ -197,7 +197,7 @@ async def test_every_answer_can_be_read_and_is_not_cached_for_others(
             raise RuntimeError("as a defect would")
 
         monkeypatch.setattr(
-            "foja.domains.documents.lists.DocumentLists.list", lambda *_, **more: broken(**more)
+            "foja.domains.documents.service.Documents.list", lambda *_, **more: broken(**more)
         )
         calls: list[tuple[int, str, str, dict[str, Any]]] = [
             (201, "POST", f"/v1/conversations/{talk}/events", {"headers": key, "json": event}),

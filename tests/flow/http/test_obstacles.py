@@ -125,8 +125,10 @@ async def test_a_report_without_a_proof_says_what_its_sender_must_do(app: App, r
         assert "No worker is running" in await document.explain()
     report = foja.verify(await document.bundle(), await document.trust())
     said = {
-        "en": "none was made before the file was written" if requested else "none was requested",
-        "es": "no se hizo ninguna antes de escribir el archivo" if requested else "ni se pidió",
+        "en": "the history shown requests one on" if requested else "the history shown requests none",
+        "es": "el historial mostrado solicita una el"
+        if requested
+        else "ni la solicita el historial mostrado",
     }
     assert report.verdict is foja.Verdict.INDETERMINATE
     assert said["en"] in " ".join(report.document()["headline"])  # type: ignore[arg-type]

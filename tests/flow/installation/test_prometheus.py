@@ -19,7 +19,7 @@ import pytest
 from foja.app import App
 from foja.domains.alerts.assembly import RUNBOOKS
 from foja.engine import sql
-from foja.interfaces.web.operations.measure import Failures
+from foja.interfaces.web.probes.measure import Failures
 from foja.interfaces.web.server import address, bind, serving
 from foja.pure.models.alerts.grafana import queries
 from foja.pure.models.alerts.prometheus import rule_file

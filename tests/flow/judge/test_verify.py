@@ -255,7 +255,7 @@ class Nobody:
 
 ALLOWED = {"foja", "cryptography", "Crypto", "cffi", "_cffi_backend", "pycparser"}
 
-BLOCKED = {"psycopg", "httpx", "pydantic_settings", "fastapi", "uvicorn", "redis", "obstore", "rich"}
+BLOCKED = {"psycopg", "httpx", "pydantic_settings", "starlette", "uvicorn", "redis", "obstore", "rich"}
 sys.meta_path.insert(0, Nobody())
 touched = []
 sys.addaudithook(lambda event, _: touched.append(event) if event.startswith("socket.") else None)

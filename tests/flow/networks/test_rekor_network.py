@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from foja.engine.anchors.network import Confirmed, Refused, Waiting
-from foja.engine.anchors.rekor_log import log_key
+from foja.engine.anchors.rekor.log import log_key
 from foja.engine.embedded.signing_keys import SigningKeys
 from foja.engine.embedded.tsa.responder import ReplyEncoder, granted
 from foja.errors import SetupFailed, Unavailable
@@ -278,7 +278,7 @@ async def test_nothing_is_signed_for_the_log_without_a_timestamp(scene: Scene) -
         raise Unavailable("no authority answers")
 
     with pytest.raises(Unavailable, match="no authority"):
-        await scene.network(stamp=away).draft(DIGESTS[0], 1, None)
+        await scene.network(stamp=away).draft(DIGESTS[0], None)
     assert scene.log.posts == 0
 
 

@@ -121,10 +121,10 @@ async def test_a_document_is_uploaded_protected_found_and_taken_along(app: App) 
         path = answer.headers["location"]
         page = (await client.get(path)).text
         assert "Protection was not requested yet" in page
-        nothing = await client.post(f"{path}/protect", data={"evidence": "no such evidence"})
+        nothing = await client.post(f"{path}/protect", data={"required_evidence": "no such evidence"})
         assert nothing.status_code == 422
         assert "no such evidence" in nothing.text
-        assert (await client.post(f"{path}/protect", data={"evidence": "tsa"})).status_code == 303
+        assert (await client.post(f"{path}/protect", data={"required_evidence": "tsa"})).status_code == 303
         await app.work(until_idle=True)
         page = (await client.get(path)).text
         assert 'data-status="confirmed"' in page
@@ -215,16 +215,17 @@ async def test_forms_of_other_sites_are_refused(app: App) -> None:
             assert refused.status_code == 403, path
             assert "another site" in refused.text
         own = str(client.base_url).rstrip("/")
-        assert (await client.post("/hygiene/scan", headers={"Origin": own}, data={"dry": "yes"})).is_success
+        form = {"dry_run": "yes"}
+        assert (await client.post("/hygiene/scan", headers={"Origin": own}, data=form)).is_success
 
 
 async def test_a_session_sends_forms_with_its_token_and_manages_keys(app: App) -> None:
     """A key made on the page logs in; then every form needs the token of the session, files included."""
     async with served(app) as client:
-        weak = await client.post("/access/keys", data={"scope": ["read"]}, headers=origin(client))
+        weak = await client.post("/access/keys", data={"scopes": ["read"]}, headers=origin(client))
         assert weak.status_code == 422
         assert "the first key needs the scope" in weak.text
-        scopes = {"name": "for ana", "scope": [*Scope], "installation": "yes"}
+        scopes = {"name": "for ana", "scopes": [*Scope], "installation": "yes"}
         made = await client.post("/access/keys", data=scopes, headers=origin(client))
         found = re.search(r"data-key>([^<]+)<", made.text)
         assert found
@@ -242,7 +243,7 @@ async def test_a_session_sends_forms_with_its_token_and_manages_keys(app: App) -
         assert (await client.post("/documents", files=file, headers=origin(client))).status_code == 403
         sent = await client.post("/documents", files=file, data=token, headers=origin(client))
         assert sent.status_code == 303
-        required = {**token, "evidence": ["tsa"]}
+        required = {**token, "required_evidence": ["tsa"]}
         path = f"{sent.headers['location']}/protect"
         assert (await client.post(path, data=required, headers=origin(client))).status_code == 303
         access = (await client.get("/access?lang=en")).text
@@ -363,7 +364,7 @@ async def test_the_operator_proves_audits_scans_and_sees_what_is_wrong(open_app:
         assert f"Findings: {found.total}" in page
         assert found.first
         assert found.first.found in unescape(page)
-        dry = await client.post("/hygiene/scan", data={"dry": "yes"})
+        dry = await client.post("/hygiene/scan", data={"dry_run": "yes"})
         assert "nothing was changed" in dry.text
         alerts = (await client.get("/alerts")).text
         assert re.search(r'data-alert="dead_jobs".*?firing', alerts, re.DOTALL)

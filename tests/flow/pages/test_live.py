@@ -148,7 +148,7 @@ async def test_an_approval_decided_in_one_tab_is_seen_in_another(app: App, tmp_p
         assert decided.decided_by == ME  # it was recorded as nobody's
         await talk.request_approval("refund", {"amount": 6}, ttl=600, approval_id="two")
         plain = await client.post(
-            f"/conversations/{talk.id}/approvals", data={"approval": "two", "decision": "denied"}
+            f"/conversations/{talk.id}/approvals", data={"approval_id": "two", "decision": "denied"}
         )
         assert plain.status_code == 303
         decided = await talk.approval("two")

@@ -136,6 +136,12 @@ def test_each_fault_of_the_files_has_its_reason(name: str) -> None:
     assert finding(report, "container").reason is reason
 
 
+def test_a_changed_document_is_named_where_a_record_seals_the_list() -> None:
+    report = judged(replaced("document/a.txt", b"another\n"))
+    found = finding(report, "container")
+    assert found.detail == "the document inside was changed after it was sealed: “document/a.txt”"
+
+
 STAMPED = OWN.stamped
 WIDER = sorted([*STAMPED.lists[0], STRANGER])
 NO_PARAMETERS = STAMPED.record.replace(b"\x02\x01\x05\x00", b"\x02\x01\x05", 1)

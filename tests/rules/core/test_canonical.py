@@ -56,6 +56,17 @@ anything = json_values(
 )
 
 
+awkward = st.text(st.sampled_from("a\ue000\uffff\U00010000\U0010ffff"), max_size=3)
+
+
+@given(json_values(st.integers(0, 9) | awkward, awkward))
+def test_keys_beyond_the_first_plane_are_in_the_order_of_utf_16(value: Any) -> None:
+    """Their order by code point is another one, and large objects of them took over three seconds."""
+    expected = serialize(value).encode()
+    assert canonical(value) == expected
+    assert canonical(json.loads(expected)) == expected == rfc8785.dumps(value)
+
+
 class Colour(StrEnum):
     RED = "red"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pkgutil
-from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from string import Formatter
@@ -12,8 +10,14 @@ import pytest
 from jinja2 import nodes
 
 from foja.domains.documents.lists import STATES
-from foja.interfaces.web.pages import texts
-from foja.interfaces.web.pages.frame.language import LANGUAGES, Table, Texts, choose_language
+from foja.interfaces.web.pages.frame.language import (
+    FOLDER,
+    LANGUAGES,
+    Table,
+    Texts,
+    choose_language,
+    read_texts,
+)
 from foja.interfaces.web.pages.frame.page import ENVIRONMENT
 from foja.interfaces.web.pages.system.alert_rows import TONES
 from foja.pure.models.alerts.alert import Severity
@@ -24,9 +28,7 @@ from foja.pure.models.documents.states import EvidenceStatus, Pipeline
 from foja.pure.models.jobs.view import STATES as JOB_STATES
 
 TABLES: dict[str, Table] = {
-    each.name.rpartition(".")[2]: import_module(each.name).TEXTS
-    for each in pkgutil.walk_packages(texts.__path__, f"{texts.__name__}.")
-    if not each.ispkg
+    each.name.removesuffix(".toml"): read_texts(each.name.removesuffix(".toml")) for each in FOLDER.iterdir()
 }
 TEMPLATES = Path(str(files("foja.interfaces.web") / "templates"))
 USERS = {  # which table a template is rendered with
@@ -43,9 +45,9 @@ def names(text: str) -> set[str]:
 @pytest.mark.parametrize("table", TABLES)
 def test_every_text_is_in_both_languages(table: str) -> None:
     for name, each in TABLES[table].items():
-        assert len(each) == len(LANGUAGES), name
-        assert all(text.strip() for text in each), name
-        assert names(each[0]) == names(each[1]), name
+        assert [*each] == [*LANGUAGES], name
+        assert all(text.strip() for text in each.values()), name
+        assert names(each["en"]) == names(each["es"]), name
 
 
 def test_no_name_is_in_a_table_and_in_the_shared_one() -> None:
@@ -84,7 +86,8 @@ def test_names_that_others_choose_have_texts() -> None:
     assert set(JOB_STATES) <= jobs.keys()
     alerts = TABLES["alerts"].keys()
     assert {f"group_{each}" for each in GROUPS} | set(Severity) | set(TONES) <= alerts
-    assert TABLES["alert_summaries"].keys() == ALERTS.keys()
+    summaries = {name: text["en"] for name, text in TABLES["alert_summaries"].items()}
+    assert summaries == {name: alert.summary for name, alert in ALERTS.items()}
     assert not alerts & ALERTS.keys()  # a page is rendered with both tables
 
 
@@ -93,4 +96,4 @@ def test_the_language_is_that_of_the_address_or_of_the_browser() -> None:
     assert choose_language("fr", "fr, es-PE;q=0.9, en;q=0.8") == "es"
     assert choose_language(None, "es;q=0, en;q=nonsense") == "en"
     with pytest.raises(KeyError):
-        Texts("es", TABLES["shared"])("no such text")
+        Texts("es", "shared")("no such text")

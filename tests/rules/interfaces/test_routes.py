@@ -7,56 +7,58 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
-from fastapi.routing import APIRoute
-from starlette.routing import BaseRoute
+from starlette.applications import Starlette
 
 from foja.engine.settings import Settings
 from foja.interfaces.web.access.front import Front
 from foja.interfaces.web.application import create_application
-from foja.interfaces.web.binding import OperationRoute
-from foja.interfaces.web.limits.admission import admit
+from foja.interfaces.web.binding import BoundRoute, OperationRoute
 from foja.interfaces.web.log import files
+from foja.interfaces.web.reference.openapi import document
 
 
-def application() -> FastAPI:
+def application() -> Starlette:
     ctx: Any = SimpleNamespace(app=SimpleNamespace(access=None), front=Front(Settings()))
     web: Any = create_application(ctx)
-    while not isinstance(web, FastAPI):
+    while not isinstance(web, Starlette):
         web = web._inner
     return web
 
 
-def api_routes(web: FastAPI) -> Iterator[BaseRoute]:
+def api_routes(web: Starlette) -> Iterator[BoundRoute]:
     for route in web.routes:
-        if getattr(route, "path", "").startswith(("/v1/", "/mcp")):
+        assert isinstance(route, BoundRoute)
+        if route.path.startswith(("/v1/", "/mcp")):
             yield route
 
 
 @pytest.fixture(scope="module")
-def web() -> FastAPI:
+def web() -> Starlette:
     return application()
 
 
-def test_every_request_of_the_api_is_counted(web: FastAPI) -> None:
+def test_every_request_of_the_api_is_counted(web: Starlette) -> None:
+    """`tests/flow/http/test_operations.py` shows that the route of an operation counts."""
     api = [*api_routes(web)]
     assert len(api) > 100
     for route in api:
-        if isinstance(route, OperationRoute):
-            continue  # `tests/flow/http/test_operations.py` counts them
-        assert isinstance(route, APIRoute)
-        counts_itself = route.endpoint.__module__ == files.__name__  # also who has no key
-        assert counts_itself or admit in [each.dependency for each in route.dependencies], route.path
+        counts_itself = route.operation.run.__module__ == files.__name__  # also who has no key
+        assert counts_itself or type(route) is OperationRoute, route.path
 
 
-def test_every_described_answer_has_its_errors(web: FastAPI) -> None:
-    described = [route for route in web.routes if isinstance(route, APIRoute) and route.include_in_schema]
-    for route in described:
-        assert {"4XX", "5XX"} <= {*route.responses}, route.path
+def test_no_two_operations_have_one_name(web: Starlette) -> None:
+    names = [route.operation.name for route in web.routes if isinstance(route, BoundRoute)]
+    assert sorted(names) == sorted({*names})
 
 
-def test_applications_share_routes_and_document_but_not_their_state(web: FastAPI) -> None:
+def test_every_described_answer_has_its_errors(web: Starlette) -> None:
+    for path, methods in document(web)["paths"].items():
+        for operation in methods.values():
+            assert {"4XX", "5XX"} <= operation["responses"].keys(), path
+
+
+def test_applications_share_routes_and_document_but_not_their_state(web: Starlette) -> None:
     other = application()
     assert [id(route) for route in api_routes(other)] == [id(route) for route in api_routes(web)]
-    assert other.openapi() is web.openapi()
+    assert document(other) is document(web)
     assert other.state.ctx is not web.state.ctx

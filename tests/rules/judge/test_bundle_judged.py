@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from foja.pure.core.bundle.assembly import Contents
 from foja.pure.core.bundle.reader import open_container
 from foja.pure.core.note import Signer
 from foja.pure.judge.container.bundle import BundleRequest, judge_bundle
+from foja.pure.judge.render.headline import headline
 from foja.pure.judge.report import Report, Verdict
 from foja.pure.judge.trust import Trust
 from foja.pure.judge.trust_parser import read
@@ -201,6 +203,36 @@ def test_a_changed_file_is_not_the_listed_one(scene: Scene) -> None:
     sealed = assembly.seal(parts, token)
     changed = swapped("document/a.txt", b"another\n")(sealed)
     assert reasons(judged(scene, b"".join(write(changed)))) == {("container", "MANIFEST_DIGEST")}
+
+
+def test_a_changed_list_is_not_called_a_changed_document(scene: Scene) -> None:
+    """The document was as it had been sealed, and the report said that it was changed after it was sealed."""
+    parts = parts_of(scene.bundle())
+    listing = assembly.listing(parts)
+    sealed = assembly.seal(parts, scene.stamper.token(sha256(listing).digest()))
+    own, other = (b64encode(sha256(each).digest()) for each in (TEXT, b"another\n"))
+    false = swapped(names.ASIC_MANIFEST, listing.replace(own, other))(sealed)
+    changed = swapped("document/a.txt", b"another\n")(sealed)
+    fewer = [each for each in sealed if each.entry.name != names.EVENTS]
+    more = [*sealed[:2], part("document/b.txt", b""), *sealed[2:]]
+    for found, said, spanish in (
+        (false, "the list of files is not the one that was sealed, and “document/a.txt”", "no es la que"),
+        (changed, "the document inside was changed after it was sealed: “document/a.txt”", "se cambió"),
+        (fewer, f"“{names.EVENTS}” was removed after the bundle was sealed", "se quitó"),
+        (more, "“document/b.txt” was added after the bundle was sealed", "se añadió"),
+    ):
+        report = judged(scene, b"".join(write(found)))
+        assert said in headline(report).first
+        assert spanish in headline(report, "es").first
+
+
+def test_a_seal_over_another_list_says_so(scene: Scene) -> None:
+    """It is not about the document, and the report said that the document is another one."""
+    parts = parts_of(scene.bundle())
+    report = judged(scene, b"".join(write(assembly.seal(parts, scene.stamper.token(bytes(32))))))
+    assert reasons(report) == {("seal", "IMPRINT_MISMATCH")}
+    assert headline(report).first.endswith("bundle: the list of files is not the one that was sealed.")
+    assert headline(report, "es").first.endswith("paquete: la lista de archivos no es la que se selló.")
 
 
 def test_a_replaced_document_with_its_digests_computed_anew(scene: Scene) -> None:
@@ -598,17 +630,18 @@ def test_no_change_to_a_bundle_makes_the_judge_raise(scene: Scene, data: st.Data
         assert report.verdict is not PASSED
 
 
+DIGESTS = Path(str(files("signxml"))) / "schemas" / "xmldsig-core-schema.xsd"
 STRUCTURE = f"""<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="{asic.ASIC}"
     xmlns:ds="{asic.DSIG}" xmlns="{asic.ASIC}" elementFormDefault="qualified">
-  <xs:import namespace="{asic.DSIG}"/>
+  <xs:import namespace="{asic.DSIG}" schemaLocation="{DIGESTS.as_uri()}"/>
   <xs:element name="ASiCManifest"><xs:complexType><xs:sequence>
     <xs:element name="SigReference"><xs:complexType>
       <xs:attribute name="URI" type="xs:anyURI" use="required"/>
       <xs:attribute name="MimeType" type="xs:string"/>
     </xs:complexType></xs:element>
     <xs:element name="DataObjectReference" maxOccurs="unbounded"><xs:complexType><xs:sequence>
-      <xs:any namespace="{asic.DSIG}" processContents="skip"/>
-      <xs:any namespace="{asic.DSIG}" processContents="skip"/>
+      <xs:element ref="ds:DigestMethod"/>
+      <xs:element ref="ds:DigestValue"/>
     </xs:sequence>
       <xs:attribute name="URI" type="xs:anyURI" use="required"/>
       <xs:attribute name="MimeType" type="xs:string"/>
@@ -619,15 +652,19 @@ STRUCTURE = f"""<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNam
 
 
 def test_the_list_has_the_structure_of_the_standard(scene: Scene) -> None:
-    """STRUCTURE is our own schema of what EN 319 162-1 requires; the official file may not be copied."""
+    """STRUCTURE is our own schema of what EN 319 162-1 requires; the official file may not be copied.
+
+    The elements of a digest are those of the official schema of XML signatures, as signxml has it.
+    """
     data = open_container(io.BytesIO(scene.renewed(1)))
     schema = etree.XMLSchema(etree.fromstring(STRUCTURE))
     for name in (names.ASIC_MANIFEST, names.seal_names(1)[0]):
         tree = etree.fromstring(data.read(name))
         schema.assertValid(tree)
-        digests = {each.tag for each in tree.iter() if each.tag.startswith(f"{{{asic.DSIG}}}")}
-        assert digests == {f"{{{asic.DSIG}}}DigestMethod", f"{{{asic.DSIG}}}DigestValue"}
+        tree.find(f".//{{{asic.DSIG}}}DigestValue").text = "not base64"
+        assert not schema.validate(tree)
     agreed("lists of bundles: XML", "lxml")
+    agreed("lists of bundles: digests, by the schema of XML signatures", "signxml")
 
 
 def test_verify_recognises_a_bundle(scene: Scene, tmp_path: Path) -> None:

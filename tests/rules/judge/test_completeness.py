@@ -26,6 +26,7 @@ from foja.pure.judge.render.translations import LANGUAGES
 from foja.pure.judge.report import Report, Verdict
 from foja.pure.models.conversations.approvals import decision_id
 from foja.pure.proofs.contents import Completeness, Contents
+from foja.pure.proofs.cosignature import CosignatureAlgorithm, CosignerSigner
 from foja.pure.proofs.finding import Finding, Reason, Status
 from tests.rules.bundles import CONVERSATION, NOW, Events, Scene
 from tests.rules.pdf_text import pdf_lines
@@ -199,7 +200,7 @@ def test_a_report_says_what_is_complete_and_what_cannot_be() -> None:
         "“log.example/1” at 5 entries; whether there is a number 9 is not shown.",
         "Requests of tools for which no result is shown: 3.",
         "Approvals that are open, since no decision is shown: 6.",
-        "Approvals that expired: 7.",
+        "Approvals that are recorded as expired: 7.",
         "Numbers that were given and not used: 5.",
         "Number 5 was not used, for the reason “nobody answered”.",
         "What the recorder was never told cannot be shown.",
@@ -207,7 +208,7 @@ def test_a_report_says_what_is_complete_and_what_cannot_be() -> None:
         assert line in as_text(report)
         assert line in as_html(report)
     spanish = as_text(report, "es")
-    assert "Aprobaciones que caducaron: 7." in spanish
+    assert "Aprobaciones que constan como caducadas: 7." in spanish
     assert "Lo que nunca se comunicó a quien registra no se puede mostrar." in spanish
 
 
@@ -247,6 +248,35 @@ def test_without_trust_nothing_is_called_complete() -> None:
     assert "as of the checkpoint" not in shown
     assert "no log that you trust confirms it" in shown
     assert "The file says this; no log that you trust has signed it." in shown
+
+
+def test_a_log_that_you_trust_is_not_denied() -> None:
+    """With too few cosigners, or a body withheld, it said that no log that you trust has signed it."""
+    events = stream("conversation", CONVERSATION, [asked("a"), decided("a", "approved")])
+    cosigner = CosignerSigner("a.example", bytes(32), CosignatureAlgorithm.ED25519).key().vkey()
+    trust = [SCENE.key.verifier().vkey(), cosigner, "cosigners:1 of 1"]
+    bare = replace(events[0], payload=None, actor=None, salt=None)
+    proof = SCENE.prove(events[-1]).text().encode()
+    heading = history.heading("conversation", CONVERSATION)
+    for given, shown in ((trust, events), (trust[:1], [bare, events[1]])):
+        data = heading + b"".join(history.encode(shown))
+        text = as_text(foja.verify(data, given, NOW, proofs=[proof]))
+        assert "as of the checkpoint of a log that you trust at 5 entries" in text
+        assert "no log that you trust" not in text
+    event = foja.verify(events[-1].text().encode(), trust, NOW, proofs=[proof])
+    assert event.evidence[0].reason is Reason.COSIGNERS_MISSING
+    assert "no log that you trust" not in as_text(event)
+
+
+def test_what_is_not_shown_is_not_denied() -> None:
+    """An approval whose deadline has passed was open, and the next line said that none had expired."""
+    kind, payload = asked("a")
+    late = (kind, {**payload, "expires_at": "2020-01-01T00:00:00Z"})  # type: ignore[dict-item]
+    text = as_text(judged(stream("conversation", CONVERSATION, [late])))
+    assert "Approvals that are open, since no decision is shown: 0." in text
+    assert "No approval is recorded as expired." in text
+    assert "No request of a tool is shown without its result." in text
+    assert "Each of these numbers was used." in text
 
 
 def test_what_was_erased_is_not_called_open() -> None:

@@ -17,7 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
 
 import foja
 from foja.errors import FojaError
@@ -256,6 +259,27 @@ def talked(size: int, content: Json = "hi") -> Judge:
     return judge
 
 
+def long_lists(count: int) -> Judge:
+    """Judge many timestamps by their authority's certificate and its long lists of revoked certificates."""
+    root = authorities.root()
+    signer = authorities.signer(root)
+    made = x509.CertificateRevocationListBuilder(issuer_name=root.certificate.subject)
+    made = made.last_update(NOW).next_update(NOW + timedelta(days=30))
+    for number in range(15_000):
+        entry = x509.RevokedCertificateBuilder().serial_number(10_000 + number).revocation_date(NOW)
+        made = made.add_revoked_certificate(entry.build())
+    later = [made.add_extension(x509.CRLNumber(each), critical=False) for each in range(count)]
+    lists = [each.sign(root.key, SHA256()).public_bytes(Encoding.PEM) for each in later]
+    recipe = authorities.Recipe(signer, sha256(b"document").digest(), gen_time=NOW)
+    tokens = [authorities.token(replace(recipe, serial=each)) for each in range(1, 251)]
+
+    def judge() -> None:
+        report = foja.verify(b"document", [root.pem, *lists], AT, proofs=tokens)
+        assert report.verdict == "TOTAL_PASSED"
+
+    return judge
+
+
 def renewed(count: int, more: int) -> Judge:
     """Judge a bundle with many files that was renewed again and again."""
     contents = SCENE.contents()
@@ -443,6 +467,10 @@ WORST: dict[str, Callable[[], Judge]] = {
     "export: bodies of tiny numbers": lambda: filled([1e-7] * 150_000, 4),
     "export: bodies of empty lists": lambda: filled([[]] * 300_000, 4),
     "export: bodies of one tiny number and many others": lambda: filled([1e-7, *[0] * 400_000], 5),
+    "export: bodies of numbers with exponents": lambda: filled([1.2345678901234567e300] * 80_000, 8),
+    "export: bodies of keys beyond the first plane": lambda: filled(
+        {chr(0x10000 + each): 0 for each in range(150_000)}, 12
+    ),
     "export: bodies of short lists": lambda: filled([[0]] * 250_000, 16),
     "export: bodies of nested lists": lambda: filled([[[[0]]]] * 120_000, 16),
     "export: bodies of lists as deep as allowed": lambda: filled([deepest()] * 8_200, 8),
@@ -452,6 +480,7 @@ WORST: dict[str, Callable[[], Judge]] = {
     "bundle: many timestamps of keys that are slow to check": lambda: proofs(
         "tsa", crowds(40, key=ec.generate_private_key(ec.BrainpoolP512R1()))
     ),
+    "proofs: many timestamps under long lists of revoked certificates": lambda: long_lists(4),
     "bundle: many Sigstore bundles with many timestamps": lambda: proofs("rekor", [with_tokens(8)] * 4),
     "bundle: many EVM proofs": lambda: proofs("polygon", [PROOFS.files["polygon"]]),
     "bundle: many long OpenTimestamps proofs": lambda: proofs(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -14,8 +14,9 @@ from foja.domains.documents.service import Documents
 from foja.domains.documents.stamper import Stamper
 from foja.domains.documents.workers import artifacts, executor, timestamps
 from foja.domains.documents.workers.anchor_batches import BatchWorker
-from foja.domains.documents.workers.anchors import Gather, Gatherer, Submitter
+from foja.domains.documents.workers.anchors import Submitter
 from foja.engine import sql
+from foja.engine.anchors.gatherer import Gatherer
 from foja.engine.anchors.network import Network
 from foja.engine.anchors.networks import open_networks
 from foja.engine.anchors.proofs import AnchorProofs
@@ -27,7 +28,7 @@ from foja.engine.embedded.tsa import LocalAuthority
 from foja.engine.health.service import Probe
 from foja.engine.jobs.assembly import Shared, TenantAssembly
 from foja.engine.jobs.queue import Queue, topic
-from foja.engine.jobs.spec import Work, WorkerSpec
+from foja.engine.jobs.spec import WorkerSpec
 from foja.engine.ledger.live.notifier import Notifier
 from foja.engine.maintenance.loop import throttle
 from foja.engine.settings import Settings
@@ -72,9 +73,12 @@ async def assemble(shared: Shared) -> DocumentAssembly:
             note=note,
         )
 
+    workers = _workers(shared, policy, stamper, bundles)
+    for network in networks.values():
+        workers += _anchor_workers(network, terms_of(shared.settings, network.name))
     return DocumentAssembly(
         service_of=documents,
-        workers=[*_workers(shared, policy, stamper, bundles), *_anchor_workers(shared.settings, networks)],
+        workers=workers,
         chores=[
             partial(expire_attempts, shared.sweeper, shared.notifier),
             throttle(partial(wake_stalled, shared.sweeper, policy), WAKE_SECONDS),
@@ -112,26 +116,27 @@ def _policy(settings: Settings) -> Policy:
     )
 
 
-def _anchor_workers(settings: Settings, networks: Mapping[str, Network]) -> Iterator[WorkerSpec]:
-    """Yield who makes, sends and follows the batches of each network that is set up here."""
-    for name, network in networks.items():
-        terms = terms_of(settings, name)
+def _anchor_workers(network: Network, terms: AnchorTerms) -> list[WorkerSpec]:
+    """Return who makes, sends and follows the batches of a network."""
+    name = network.name
 
-        def submit(queue: Queue, network: Network = network, terms: AnchorTerms = terms) -> Work:
-            return Submitter(network, AnchorStore(queue.database, network.name), terms).work
+    def store(queue: Queue) -> AnchorStore:
+        return AnchorStore(queue.database, name)
 
-        def send(queue: Queue, network: Network = network, terms: AnchorTerms = terms) -> Work:
-            return BatchWorker(network, queue, terms).broadcast
+    def batches(queue: Queue) -> BatchWorker:
+        return BatchWorker(network, queue, terms)
 
-        def follow(queue: Queue, network: Network = network, terms: AnchorTerms = terms) -> Work:
-            return BatchWorker(network, queue, terms).process
-
-        def gather(queue: Queue, network: Network = network, terms: AnchorTerms = terms) -> Gather:
-            return Gatherer(AnchorStore(queue.database, network.name), terms).close_full
-
-        yield WorkerSpec(DOCUMENT, f"submit_anchor_{name}", submit, batch=terms.size, before_claim=gather)
-        yield WorkerSpec(DOCUMENT, f"broadcast_anchor_{name}", send, batch=1)
-        yield WorkerSpec(DOCUMENT, f"process_{name}_anchors", follow, batch=10)
+    return [
+        WorkerSpec(
+            DOCUMENT,
+            f"submit_anchor_{name}",
+            lambda queue: Submitter(network, store(queue), terms).work,
+            batch=terms.size,
+            before_claim=lambda queue: Gatherer(store(queue), terms).close_full,
+        ),
+        WorkerSpec(DOCUMENT, f"broadcast_anchor_{name}", lambda queue: batches(queue).broadcast, batch=1),
+        WorkerSpec(DOCUMENT, f"process_{name}_anchors", lambda queue: batches(queue).process, batch=10),
+    ]
 
 
 def _workers(shared: Shared, policy: Policy, stamper: Stamper, bundles: Bundles) -> list[WorkerSpec]:

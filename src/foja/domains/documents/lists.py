@@ -1,13 +1,13 @@
 """Documents as lists show them: many at once, from the tables beside the events.
 
-This module imports little, so that `foja status` starts fast; `histories` reads the events.
+This module imports little, so that `foja status` starts fast; `service` reads the events.
 """
 
 from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
@@ -15,7 +15,6 @@ from uuid import UUID
 
 from foja.engine.driver.tenant_statement import UNNAMED, Row
 from foja.errors import BadPayload
-from foja.pure.core.fields import many
 from foja.pure.models.documents.states import State
 from foja.pure.models.documents.view import DocumentRow
 from foja.pure.proofs.notices import remark
@@ -41,19 +40,11 @@ class Queries(Protocol):
 
 
 class DocumentLists:
-    """Queries about many documents that read no histories."""
+    """The list of documents, found by state or words, with the remark that each must show."""
 
     def __init__(self, ledger: Queries, note: str | None) -> None:
         """`note` is the remark of this installation, used until there is a stamp."""
-        self._ledger, self.note = ledger, note
-
-    async def known(self, documents: Sequence[UUID]) -> Sequence[UUID]:
-        """Return those of these documents that exist, in the order given."""
-        return await self._ids("documents_known", documents=list(documents))
-
-    async def versions(self, sha256: str, names: Sequence[str]) -> Sequence[UUID]:
-        """Return the documents with this digest, one of these names and a predecessor, newest first."""
-        return await self._ids("document_versions", sha256=sha256, names=list(names))
+        self._ledger, self._note = ledger, note
 
     async def states(self, documents: Sequence[UUID]) -> dict[UUID, DocumentState]:
         """Return the state of each of these documents; one that is not listed yet has no evidence."""
@@ -61,23 +52,6 @@ class DocumentLists:
         notes = await self._notes(documents)
         states = {document: (state, pipeline) for document, state, pipeline in rows}
         return {each: DocumentState(*states.get(each, ("none", None)), notes[each]) for each in documents}
-
-    async def at_work(self, documents: Sequence[UUID], *, within: float = 5.0) -> set[UUID]:
-        """Return those for which a job runs, or will run within this many seconds."""
-        return set(await self._ids("documents_at_work", documents=list(documents), within=within))
-
-    async def length(self, documents: Sequence[UUID]) -> int:
-        """Return how many events these documents have together."""
-        [(count,)] = await self._ledger.ask("documents_length", documents=list(documents))
-        return int(count)
-
-    async def failed(
-        self, evidence: str | Iterable[str] | None = None, *, after: UUID | None = None, limit: int = 1000
-    ) -> Sequence[UUID]:
-        """Return documents, by id, with a failed attempt at one of these, and none open or confirmed."""
-        wanted = None if evidence is None else many(evidence)
-        after = after or UUID(int=0)
-        return await self._ids("documents_failed", evidence=wanted, after=after, limit=limit)
 
     async def list(
         self, *, before: UUID | None = None, limit: int = 100, state: str | None = None
@@ -134,4 +108,4 @@ class DocumentLists:
         rows = await self._ledger.ask("documents_marked", documents=list(documents))
         marks = {document: (local, test_network) for document, local, test_network in rows}
         found = {each: marks.get(each, (None, None)) for each in documents}
-        return {each: remark(local, self.note, network) for each, (local, network) in found.items()}
+        return {each: remark(local, self._note, network) for each, (local, network) in found.items()}

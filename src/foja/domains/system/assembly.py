@@ -1,4 +1,4 @@
-"""The installation's own stream and the hygiene of its store, put together for an installation."""
+"""The installation's own stream and the orphans of its store, put together for an installation."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from foja.domains.system.checkpoints import CheckpointAnchors
-from foja.domains.system.hygiene.service import Hygiene, open_hygiene
 from foja.domains.system.keys import KeyRecorder
+from foja.domains.system.orphans.service import Orphans, open_orphans
 from foja.domains.system.service import System
 from foja.engine import sql
 from foja.engine.anchors.proofs import AnchorProofs
@@ -38,14 +38,14 @@ def assemble(shared: Shared, proofs: AnchorProofs) -> SystemAssembly:
     system = System(shared.ledger, shared.installation_id, shared.reader, proofs)
     keys = KeyRecorder(system, shared.reader, SigningKeys(settings.home))
 
-    def hygiene(queue: Queue) -> Hygiene:
-        return open_hygiene(settings, shared.objects.store, queue.database)
+    def orphans(queue: Queue) -> Orphans:
+        return open_orphans(settings, shared.objects.store, queue.database)
 
     return SystemAssembly(
         service=system,
         workers=[
-            WorkerSpec(SYSTEM, SCAN, lambda queue: hygiene(queue).scan_jobs, batch=1),
-            WorkerSpec(SYSTEM, PURGE, lambda queue: hygiene(queue).purge_jobs, batch=1),
+            WorkerSpec(SYSTEM, SCAN, lambda queue: orphans(queue).scan_jobs, batch=1),
+            WorkerSpec(SYSTEM, PURGE, lambda queue: orphans(queue).purge_jobs, batch=1),
         ],
         chores=[
             throttle(keys.attend, KEY_SECONDS),

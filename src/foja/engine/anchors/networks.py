@@ -72,7 +72,7 @@ def _bitcoin(settings: Settings) -> Network:
 
 def _rekor(settings: Settings, stamp: Callable[[bytes], Awaitable[bytes]], timestamps: Terms) -> Network:
     from foja.engine.anchors.rekor import Rekor, RekorTerms
-    from foja.engine.anchors.rekor_log import log_key
+    from foja.engine.anchors.rekor.log import log_key
     from foja.engine.embedded.signing_keys import SigningKeys
 
     terms = RekorTerms(

@@ -1,4 +1,4 @@
-"""What is answered about the hygiene of the store, and about failed work that is started again."""
+"""What is answered about the orphans of the store, and about failed work that is started again."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from foja.pure.models.system.view import Candidate, OrphanReport
+from foja.pure.pages import Rows
 
 
 @dataclass(frozen=True, slots=True)
 class CleanupReport(OrphanReport):
-    """How the hygiene of the store stands, and its candidates, oldest first."""
+    """The state of orphans in the store, and the candidates, oldest first."""
+
+    candidates: Sequence[Candidate]
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateList(Rows[Candidate]):
+    """Candidates, oldest first."""
 
     candidates: Sequence[Candidate]
 

@@ -1,84 +1,61 @@
-"""Who sends a request: the principal, and the app as the principal's tenant uses it."""
+"""Who sends a request, as acts and pages take it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Annotated
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
 
-from fastapi import Depends
+from starlette.requests import Request
 
+from foja.errors import NotAllowed, NotAuthenticated
 from foja.interfaces.operations import caller as operations
 from foja.interfaces.web.access.authentication import grant_of
-from foja.interfaces.web.context import Context, WebContext
+from foja.interfaces.web.context import WebContext, context_of
 from foja.pure.models.access.grant import Grant
-from foja.pure.models.access.principal import Principal, Scope
-from foja.tenant import TenantApp
+
+KEY = "Idempotency-Key"
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
-    """A checked request: who sends it, and what it may use."""
+class Caller(operations.Caller):
+    """The caller of an act over HTTP, with the request itself."""
 
-    grant: Grant
-    ctx: WebContext
-
-    @property
-    def principal(self) -> Principal:
-        """Who sends the request."""
-        return self.grant.principal
+    http: Request = field(kw_only=True)
+    grant: Grant = field(kw_only=True)
 
     @property
-    def app(self) -> TenantApp:
-        """The app as the principal's tenant uses it."""
-        return self.ctx.app.tenant(self.principal.tenant)
-
-    @property
-    def acting(self) -> operations.Caller:
-        """The caller as operations take it."""
-        return operations.Caller(self.app, self.principal)
-
-    def author(self, named: str | None) -> str:
-        """Return the actor to record, where the request names one or none."""
-        return self.principal.author(named)
-
-    async def names(self, actors: Iterable[str | None]) -> dict[str, str]:
-        """Return the names of these actors that have one, as this caller may read them."""
-        return await self.ctx.app.access.names.shown_to(self.principal, actors)
+    def ctx(self) -> WebContext:
+        """The context of the application that received the request."""
+        return context_of(self.http)
 
     def lasting(self) -> AbstractContextManager[asyncio.Event]:
         """Yield an event that is set when the caller's key, token or session ends. For what lasts."""
         return self.ctx.app.access.use(self.grant)
 
 
-async def caller_of(ctx: Context, grant: Annotated[Grant, Depends(grant_of)]) -> Caller:
-    """Return the caller of a request, whatever it may do: a route asks for a scope beside."""
-    return Caller(grant, ctx)
+async def caller_of(request: Request, *, installation: bool = False) -> Caller:
+    """Return who sends a request, with the app of their tenant, or that of the whole installation."""
+    app, grant = context_of(request).app, await grant_of(request)
+    return Caller(
+        app if installation else app.tenant(grant.principal.tenant),
+        grant.principal,
+        request.headers.get(KEY),
+        request.url.path,
+        grant.credential,
+        http=request,
+        grant=grant,
+    )
 
 
-AnyCaller = Annotated[Caller, Depends(caller_of)]
-
-
-async def principal_of(caller: AnyCaller) -> Principal:
-    """Return who sends a request."""
-    return caller.principal
-
-
-def needs(scope: Scope, *, installation: bool = False) -> Callable[..., Awaitable[Caller]]:
-    """Return a dependency that refuses a request whose principal does not have a scope."""
-
-    async def caller(caller: AnyCaller) -> Caller:
-        caller.principal.check(scope, installation=installation)
-        return caller
-
+def http_caller(caller: operations.Caller) -> Caller:
+    """Return the caller of an act that HTTP alone has."""
+    assert isinstance(caller, Caller)
     return caller
 
 
-Reader = Annotated[Caller, Depends(needs(Scope.READ))]
-Writer = Annotated[Caller, Depends(needs(Scope.WRITE))]
-Approver = Annotated[Caller, Depends(needs(Scope.APPROVE))]
-Operator = Annotated[Caller, Depends(needs(Scope.OPERATE))]
-Retrier = Annotated[Caller, Depends(needs(Scope.RETRY))]
-Administrator = Annotated[Caller, Depends(needs(Scope.ADMIN))]
+async def visitor_of(request: Request) -> Caller | None:
+    """Return who sends a request, or None without a valid key, token or session."""
+    with suppress(NotAuthenticated, NotAllowed):
+        return await caller_of(request)
+    return None

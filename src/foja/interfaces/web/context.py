@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
 
-from fastapi import Depends, Request
+from starlette.requests import Request
 
 from foja.app import App
 from foja.engine.metrics import STREAMS
@@ -55,10 +54,7 @@ class WebContext:
             self._streams -= 1
 
 
-async def context_of(request: Request) -> WebContext:
+def context_of(request: Request) -> WebContext:
     """Return the context of the application that received a request."""
     ctx: WebContext = request.app.state.ctx
     return ctx
-
-
-Context = Annotated[WebContext, Depends(context_of)]

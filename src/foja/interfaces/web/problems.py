@@ -8,10 +8,10 @@ from dataclasses import asdict
 from math import ceil
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
 from foja import errors
@@ -81,53 +81,52 @@ def _answer(body: dict[str, Any], retry_after: float | None = None) -> Response:
 
 
 def add_problems(
-    web: FastAPI,
+    web: Starlette,
     to_login: Callable[[Request], Response] | None = None,
     to_page: Callable[[Request, Exception], Awaitable[Response]] | None = None,
 ) -> None:
     """Register handlers that turn every error into a problem document, or into a page for a person."""
 
-    @web.exception_handler(errors.FojaError)
-    async def refused(request: Request, error: errors.FojaError) -> Response:
-        if isinstance(error, errors.NotAuthenticated) and to_login and _is_page(request):
-            return to_login(request)
-        return problem_of(error)
-
-    @web.exception_handler(Rejected)
-    async def rejected(_: Request, error: Rejected) -> Response:
-        return rejection(error)
-
-    @web.exception_handler(ClientDisconnect)
-    async def left(_: Request, error: ClientDisconnect) -> Response:
-        return incomplete()
-
-    @web.exception_handler(HTTPException)
-    async def http(request: Request, error: HTTPException) -> Response:
-        if to_page and request.method == "GET" and "text/html" in request.headers.get("accept", ""):
-            return await to_page(request, error)
-        advice = ADVICE.get(error.status_code, "see /openapi.json")
-        answer = problem(error.status_code, str(error.detail), advice)
-        answer.headers.update(error.headers or {})
-        if error.status_code == 405:
-            answer.headers["Allow"] = _allowed(web, request)
-        return answer
-
-    @web.exception_handler(RequestValidationError)
-    async def parameters(_: Request, error: RequestValidationError) -> Response:
-        return problem(422, "A parameter is not valid.", describe_errors(error.errors()))
-
-    @web.exception_handler(Exception)
-    async def unexpected(_: Request, error: Exception) -> Response:
+    async def answer(request: Request, error: Exception) -> Response:
+        match error:
+            case errors.NotAuthenticated() if to_login and _is_page(request):
+                return to_login(request)
+            case errors.FojaError():
+                return problem_of(error)
+            case Rejected():
+                return rejection(error)
+            case ClientDisconnect():
+                return incomplete()
+            case HTTPException() if to_page and _is_shown(request):
+                return await to_page(request, error)
+            case HTTPException():
+                return _http_problem(web, request, error)
         return failed()
+
+    for kind in (errors.FojaError, Rejected, ClientDisconnect, HTTPException, Exception):
+        web.add_exception_handler(kind, answer)
+
+
+def _http_problem(web: Starlette, request: Request, error: HTTPException) -> Response:
+    advice = ADVICE.get(error.status_code, "see /openapi.json")
+    answer = problem(error.status_code, str(error.detail), advice)
+    answer.headers.update(error.headers or {})
+    if error.status_code == 405:
+        answer.headers["Allow"] = _allowed(web, request)
+    return answer
+
+
+def _is_shown(request: Request) -> bool:
+    """Return whether a browser asks, which shows a page to a person."""
+    return request.method == "GET" and "text/html" in request.headers.get("accept", "")
 
 
 def _is_page(request: Request) -> bool:
     """Return whether a browser asks for a page, rather than a program for an answer."""
-    wanted, path = request.headers.get("accept", ""), request.url.path
-    return request.method == "GET" and "text/html" in wanted and not path.startswith(("/v1/", "/login"))
+    return _is_shown(request) and not request.url.path.startswith(("/v1/", "/login"))
 
 
-def _allowed(web: FastAPI, request: Request) -> str:
+def _allowed(web: Starlette, request: Request) -> str:
     """Return the methods of an address: those of the routes that match it with the fewest names in it."""
     found = [route for route in web.router.routes if route.matches(request.scope)[0] is not Match.NONE]
     fewest = min((_named(route) for route in found), default=0)

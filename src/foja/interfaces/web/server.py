@@ -22,7 +22,7 @@ from foja.interfaces.web.access.front import is_loopback
 from foja.interfaces.web.application import create_application, create_metrics_application
 from foja.interfaces.web.connection import SPARE_CONNECTIONS, Capacity, Connection
 from foja.interfaces.web.context import WebContext
-from foja.interfaces.web.operations.measure import Failures, Measured
+from foja.interfaces.web.probes.measure import Failures, Measured
 
 BACKLOG = 1024
 ACCEPTED_AT_ONCE = 64

@@ -4,9 +4,9 @@
 refuses the rest: U+0000, lone surrogates, numbers that are not finite, whole numbers that a
 double cannot hold (beyond ±(2⁵³−1), below 1e21), more than 64 nested containers.
 
-Most values are plain: their floats are fractions that every encoder prints as ECMAScript does, and
-their keys have the same order by code point as by UTF-16 unit. orjson writes those; `serializer`
-writes the others and explains every refusal.
+Most values are plain: their floats are fractions that every encoder prints as ECMAScript does. orjson
+writes those, with their keys put in order before if that by code point is another one than that by UTF-16
+unit; `serializer` writes the others and explains every refusal.
 
 A text is refused before it is parsed if it is over `MAX_BYTES`, and an object with more than `MAX_KEYS`
 keys: more than fit in the largest body of an event. Both cost linear time.
@@ -22,7 +22,7 @@ from itertools import accumulate
 from typing import NoReturn, TypeAlias
 
 from foja.errors import NotCanonical
-from foja.pure.core.serializer import MAX_DEPTH, MAX_INTEGER, quoted_key, serialize
+from foja.pure.core.serializer import MAX_DEPTH, MAX_INTEGER, quoted_key, serialize, utf16_units
 
 try:
     import orjson
@@ -35,6 +35,7 @@ DEEPEST = 500  # containers that are parsed; how many may be nested is checked b
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # one deeper, or one less deep: as signed bytes
 _OTHERS = bytes({*range(256)} - {*b"[{]}"})
+_CONTAINERS = frozenset((dict, list, tuple))
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
 
@@ -88,7 +89,7 @@ def _encode_plain(value: object) -> bytes | None:
     if b"\\" in text and b"\\u0000" in text:  # one byte is found faster than six, and most texts lack it
         return None
     if not (text.isascii() or _has_plain_keys((value,))):
-        return None
+        text = orjson.dumps(_in_order((value,)))[1:-1]
     return text
 
 
@@ -128,6 +129,17 @@ def _has_plain_keys(values: Iterable[object]) -> bool:
         elif isinstance(value, list | tuple) and not _has_plain_keys(value):
             return False
     return True
+
+
+def _in_order(value: object) -> object:
+    """Return a plain container with the keys of each object ordered by UTF-16 unit."""
+    if not isinstance(value, dict):
+        items = value if isinstance(value, list | tuple) else ()
+        return [_in_order(each) if type(each) in _CONTAINERS else each for each in items]
+    keys = sorted(value, key=utf16_units)
+    if keys == [*value] and _CONTAINERS.isdisjoint(map(type, value.values())):
+        return value  # large objects that are judged are mostly in order
+    return {key: _in_order(each) if type(each := value[key]) in _CONTAINERS else each for key in keys}
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

@@ -43,7 +43,7 @@ def _serialize(value: object, trail: Trail, pieces: list[str]) -> None:
 def _serialize_object(value: dict[object, object], trail: Trail, pieces: list[str]) -> None:
     _check_depth(trail)
     before = "{"
-    for key in sorted([_checked_key(key, trail) for key in value], key=_utf16_units):
+    for key in sorted([_checked_key(key, trail) for key in value], key=utf16_units):
         pieces.append(f"{before}{encode_basestring(key)}:")
         trail.append(key)
         _serialize(value[key], trail, pieces)
@@ -58,6 +58,10 @@ def _serialize_array(value: list[object] | tuple[object, ...], trail: Trail, pie
     for index, item in enumerate(value):
         if type(item) is int and -MAX_INTEGER <= item <= MAX_INTEGER:  # long lists are mostly numbers
             pieces.append(f"{before}{item}")
+        elif type(item) is float:
+            trail.append(index)
+            pieces.append(f"{before}{_double(item, trail)}")
+            trail.pop()
         else:
             pieces.append(before)
             trail.append(index)
@@ -115,7 +119,8 @@ def _ecmascript(value: float) -> str:
     return f"{sign}0.{'0' * (-power - 1)}{digits}"
 
 
-def _utf16_units(key: str) -> bytes:
+def utf16_units(key: str) -> bytes:
+    """Return what orders the keys of an object."""
     return key.encode("utf-16-be")
 
 

@@ -143,7 +143,7 @@ def check_event(
     except Tampered as error:
         return Finding(EVIDENCE, Status.INVALID, Reason.INCLUSION_INVALID, str(error)), *refused
     what = f"event {excerpt.seq} of {excerpt.entity_id} matches its hashes and is"
-    shown, contents = (_shown(excerpt),), contents_of(excerpt, arguments)
+    shown, contents = (_shown(excerpt),), as_of(contents_of(excerpt, arguments), inclusion)
     found = _finding(what, inclusion, NOT_CHECKED, shown, contents)
     heads = {excerpt.entity_id: (excerpt.seq + 1, excerpt.chain_hash)}
     found, *monitors = judge_others(found, [inclusion], heads, statements, trust, at)

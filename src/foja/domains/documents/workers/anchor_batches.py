@@ -12,13 +12,12 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from foja.domains.documents.workers.anchors import LONGEST_REASON
 from foja.engine.anchors.batch import places_of
-from foja.engine.anchors.network import Confirmed, Network, Place, Progress, Refused, Waiting
+from foja.engine.anchors.network import Network, Place
+from foja.engine.anchors.progress import ask, note_of
 from foja.engine.anchors.store import AnchorStore, Claimed, Ending, Note
 from foja.engine.anchors.terms import AnchorTerms
 from foja.engine.jobs.outcome import Done, Job, Outcome
@@ -26,13 +25,10 @@ from foja.engine.jobs.queue import Queue
 from foja.engine.ledger.event import Draft, draft
 from foja.errors import FojaError, Unavailable, redact
 from foja.pure.models.documents.events import DOCUMENT, Evidence
-from foja.pure.models.documents.track import REORGED
 
 STEP = 1_000  # documents of one transaction
 CLAIMED_AT_ONCE, ROUNDS = 10, 100  # of one job
 RACES = 5  # times that the events of a step are read again
-ENTRY = ("txid", "block_height", "block_hash", "log_index")  # what a confirmation is in
-WATCH_SHARE = 0.1  # of the time since a confirmation, until the next look
 log = logging.getLogger("foja.anchors")
 Prove = Callable[[int], bytes]
 
@@ -81,7 +77,7 @@ class BatchWorker:
             await self._tell(claimed, claimed.told)
             return
         try:
-            note = self._note(claimed, await self._ask(claimed))
+            note = note_of(claimed, await ask(self._network, claimed), self._terms)
         except Exception as error:
             await self._postpone(claimed, redact(f"{error}"))
             raise
@@ -89,57 +85,10 @@ class BatchWorker:
             stored = replace(claimed.batch, state=json.loads(json.dumps(note.state)))
             await self._tell(replace(claimed, batch=stored, status=note.status, outcome=note.outcome), 0)
 
-    async def _ask(self, claimed: Claimed) -> Progress:
-        if claimed.status == "drafted":
-            return await self._network.send(claimed.batch)
-        if claimed.status == "sent":
-            return await self._network.look(claimed.batch)
-        return await self._network.watch(claimed.batch)
-
     async def _postpone(self, claimed: Claimed, detail: str | None) -> None:
         """Leave a batch as it is, and look at it later."""
         if claimed.told is None:
             await self._store.note(claimed, Note(claimed.status, seconds=self._terms.every, detail=detail))
-
-    def _note(self, claimed: Claimed, progress: Progress) -> Note:
-        """Return what to store. A confirmation by another block takes the first one back: it comes again."""
-        if isinstance(progress, Waiting):
-            pause = min(max(progress.seconds, 0.0), self._terms.longest_pause)
-            most, cap = progress.max_fee or None, self._terms.daily_cap
-            return Note("sent", progress.state, pause, progress.detail, max_fee=most, cap=cap)
-        if isinstance(progress, Refused):
-            outcome = {"failure_code": progress.code, "reason": progress.detail[:LONGEST_REASON]}
-            if claimed.status == "confirmed":
-                outcome["failure_code"] = REORGED
-                return Note("reorged", progress.state, detail=progress.detail, outcome=outcome)
-            return Note(
-                "refused", progress.state, detail=progress.detail, outcome=outcome, fee=progress.fee,
-                spent=progress.spent,
-            )  # fmt: skip
-        outcome = self._confirmed(progress)
-        if claimed.status == "confirmed" and _is_same_block(claimed.outcome, outcome):
-            # Its state stays, too: the proofs that were named are made of it.
-            return Note("confirmed", None, self._watch_pause(progress.confirmed_at))
-        if claimed.status == "confirmed":
-            moved = {"failure_code": REORGED, "reason": "the anchor moved to another block"}
-            return Note("reorged", progress.state, detail=moved["reason"], outcome=moved)
-        return Note(
-            "confirmed", progress.state, outcome=outcome, confirmed_at=progress.confirmed_at,
-            trust=progress.trust, fee=progress.fee, spent=True,
-        )  # fmt: skip
-
-    def _confirmed(self, progress: Confirmed) -> dict[str, Any]:
-        fields = {name: value for name, value in progress.payload.items() if value is not None}
-        if self._network.name == Evidence.REKOR:
-            return fields
-        return {**fields, "confirmed_at": progress.confirmed_at.isoformat()}
-
-    def _watch_pause(self, confirmed_at: datetime) -> float | None:
-        """Return the time until the next look at a confirmed batch: the older, the longer; then none."""
-        age = datetime.now(UTC) - confirmed_at
-        if age > self._terms.watch:
-            return None
-        return max(self._terms.every, WATCH_SHARE * age.total_seconds())
 
     async def _tell(self, claimed: Claimed, start: int) -> None:
         """Append the event about the end of a batch to its documents, a step at a time."""
@@ -191,8 +140,3 @@ class BatchWorker:
         payload: Mapping[str, Any] = {**claimed.outcome, **about}
         source = self._queue.source
         return draft(DOCUMENT, each.entity_id, kind, payload, tenant=each.tenant, source=source)
-
-
-def _is_same_block(stored: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    """Return whether two confirmations are by the same entry of the network."""
-    return all(stored.get(name) == found.get(name) for name in ENTRY)

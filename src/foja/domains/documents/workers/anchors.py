@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from time import monotonic
 from typing import Any, Final, TypeAlias, cast
@@ -16,6 +16,7 @@ from uuid import UUID
 
 from foja.engine.anchors.batch import SALT_BYTES, hash_leaves, root_of, split
 from foja.engine.anchors.network import Network, nonce_doubt
+from foja.engine.anchors.progress import LONGEST_REASON
 from foja.engine.anchors.store import AnchorStore, Candidate, Created, Lease, NewBatch, Submission
 from foja.engine.anchors.terms import AnchorTerms
 from foja.engine.jobs.outcome import Done, GiveUp, Job, NewEvent, Outcome, Retry, Snooze
@@ -28,7 +29,6 @@ SUBMITTED, FAILED = "anchor.submitted", "anchor.failed"
 HELD_SECONDS = 60.0  # until a network that is held is asked again
 BUSY_SECONDS = 1.0  # until the account is asked for again
 CREATE_TRIES = 3
-LONGEST_REASON = 2_000  # characters
 HELD_STREAM_SECONDS = 5.0  # for streams that another session holds; then the batch leaves them out
 BUSY_PAUSE_SECONDS = 0.1
 UNFIT: Final = Retry("its attempt cannot be submitted now")
@@ -36,23 +36,8 @@ HELD: Final = Snooze(5.0, "another session holds its stream; end its transaction
 LEFT_OUT: Final[Mapping[str, Outcome]] = {"unfit": UNFIT, "held": HELD}
 MALFORMED: Final = GiveUp("its payload names no digest: expected witness_hash, and attempt or requested_at")
 NONE: Final[Mapping[int, Outcome]] = {}
-COUNT_SECONDS = 5e-5  # until digests are counted again, for each that was counted
-Gather: TypeAlias = Callable[[], Awaitable[None]]
 Ended: TypeAlias = tuple[Outcome, Mapping[int, Outcome]]  # of all jobs, and of those that were left out
 log = logging.getLogger("foja.anchors")
-
-
-class Gatherer:
-    """Lets digests be claimed together: all that wait, when one is due or there are enough of them."""
-
-    def __init__(self, store: AnchorStore, terms: AnchorTerms) -> None:
-        self._store, self._terms, self._next = store, terms, 0.0
-
-    async def close_full(self) -> None:
-        """Let what waits be claimed now, if a batch is about to be made or would be full."""
-        if monotonic() >= self._next:
-            waited = await self._store.close_gathering(self._terms.size, self._terms.seconds)
-            self._next = monotonic() + waited * COUNT_SECONDS
 
 
 class Submitter:
@@ -169,7 +154,7 @@ class Submitter:
         salts = os.urandom(SALT_BYTES * len(digests))
         leaves = hash_leaves(digests, split(salts, SALT_BYTES))
         root = root_of(self._network.name, digests, leaves)
-        drafted = await self._network.draft(root, len(digests), lease.nonce)
+        drafted = await self._network.draft(root, lease.nonce)
         batch = new_id()
         source = f"submit-anchor-{self._network.name}"
         drafts = [

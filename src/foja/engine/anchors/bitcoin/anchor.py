@@ -26,7 +26,7 @@ from foja.engine.anchors.network import (
     Refused,
     Waiting,
 )
-from foja.engine.remote.names import server_name
+from foja.engine.remote.http import server_name
 from foja.engine.remote.networks.calendar import Calendar, NoTimestamp, Trouble, calendars
 from foja.errors import Refused as RefusedRequest
 from foja.errors import Unavailable
@@ -97,7 +97,7 @@ class Bitcoin:
             missing.append(str(error))
         return Readiness(tuple(missing), found)
 
-    async def draft(self, root: bytes, size: int, nonce: int | None) -> Drafted:
+    async def draft(self, root: bytes, nonce: int | None) -> Drafted:
         """Return an empty state: a calendar takes the root as it is, unsigned and for nothing."""
         return Drafted(Promises(root).dump())
 

@@ -18,6 +18,7 @@ from foja.extras import install_command, is_installed
 from foja.interfaces.cli.demo.conversations import CONVERSATIONS, show_slots, show_writing
 from foja.interfaces.cli.demo.documents import show_bundle, show_protecting
 from foja.interfaces.cli.demo.evidence import show_log, show_proof, show_tampering
+from foja.interfaces.cli.demo.seed.seed import seed
 from foja.interfaces.cli.demo.story import Story, following
 from foja.interfaces.cli.output import print_json_line, print_lines
 
@@ -25,7 +26,10 @@ TAMPERED_SEQ = 3
 
 
 async def demo(arguments: Namespace) -> int:
-    """Run the demo; return 0 only if every claim is true."""
+    """Run the demo, or fill an installation with --seed; return 0 only if every claim is true."""
+    if arguments.seed:
+        await seed(arguments)
+        return 0
     story, began = Story(arguments.json), time.monotonic()
     story.chapter("Start an embedded PostgreSQL with a ledger")
     with tempfile.TemporaryDirectory(prefix="foja-demo-") as home:

@@ -43,7 +43,7 @@ async def open_lists(arguments: Namespace) -> AsyncIterator[DocumentLists]:
         finally:
             await api.close()
     async with create_app(settings) as app:
-        yield app.documents
+        yield app.documents.lists
 
 
 async def _is_migrated(api: Database) -> bool:

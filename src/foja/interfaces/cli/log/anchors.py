@@ -42,7 +42,7 @@ async def anchors(arguments: Namespace) -> int:
         if arguments.output:
             await _export(arguments, app, found)
             return 0
-    lines = table(HEAD, [_row(each) for each in found]) if found else [NONE]
+    lines = table(HEAD, [_row(each) for each in found], NONE)
     print_result(arguments, [_document(each) for each in found], *lines)
     return 0
 

@@ -29,8 +29,7 @@ def status(arguments: Namespace) -> int:
         }
         for each, time in seen_logs(read_settings(arguments).home)
     ]
-    lines = table(HEAD, [[*each.values()] for each in seen]) if seen else [NONE]
-    print_result(arguments, seen, *lines)
+    print_result(arguments, seen, *table(HEAD, [[*each.values()] for each in seen], NONE))
     return 0
 
 

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 from argparse import RawDescriptionHelpFormatter
+from dataclasses import replace
 
 from foja import __version__
-from foja.interfaces.cli.parser.administration.access import add_access
-from foja.interfaces.cli.parser.administration.cosigner import add_cosigner
-from foja.interfaces.cli.parser.administration.mcp import add_mcp
-from foja.interfaces.cli.parser.administration.monitor import add_monitor
-from foja.interfaces.cli.parser.administration.operations import add_alerts, add_doctor
-from foja.interfaces.cli.parser.administration.orphans import add_orphans
-from foja.interfaces.cli.parser.administration.server import add_backup, add_keys, add_psql, add_restore
-from foja.interfaces.cli.parser.administration.services import (
-    add_bench,
-    add_demo,
-    add_jobs,
-    add_migrate,
-    add_services,
-    add_tsa,
+from foja.interfaces.cli.parser.acts import ACTS
+from foja.interfaces.cli.parser.administration import (
+    access,
+    cosigner,
+    mcp,
+    monitor,
+    operations,
+    orphans,
+    server,
+    services,
+    webhooks,
 )
-from foja.interfaces.cli.parser.administration.webhooks import add_webhooks
-from foja.interfaces.cli.parser.records.anchors import add_anchors
-from foja.interfaces.cli.parser.records.documents import (
-    add_bundle,
-    add_documents,
-    add_sign,
-    add_trust,
-    add_verify,
-)
-from foja.interfaces.cli.parser.records.images import add_images, add_stress
-from foja.interfaces.cli.parser.records.ledger import add_chat, add_events, add_integrity, add_log
-from foja.interfaces.cli.parser.verbs import Parser, Verbs, shared_options
+from foja.interfaces.cli.parser.builder import Parser, add_commands, shared_options
+from foja.interfaces.cli.parser.commands import Command
+from foja.interfaces.cli.parser.records import anchors, documents, images, ledger
 
 EXAMPLES = """examples:
   foja demo                                   show every feature, in a temporary folder
@@ -46,38 +35,38 @@ EXAMPLES = """examples:
 
 Settings come from FOJA_* environment variables; options override them."""
 
-_VERBS = (  # in the order of the help
-    add_services,
-    add_backup,
-    add_restore,
-    add_psql,
-    add_demo,
-    add_bench,
-    add_migrate,
-    add_documents,
-    add_sign,
-    add_bundle,
-    add_trust,
-    add_verify,
-    add_doctor,
-    add_alerts,
-    add_events,
-    add_chat,
-    add_images,
-    add_integrity,
-    add_stress,
-    add_jobs,
-    add_webhooks,
-    add_mcp,
-    add_orphans,
-    add_anchors,
-    add_log,
-    add_cosigner,
-    add_monitor,
-    add_keys,
-    add_access,
-    add_tsa,
+ORDER = """
+up web worker backup restore psql demo bench migrate
+protect status explain retry sign bundle trust proofs verify
+doctor alerts events chat images audit rebuild fsck stress
+jobs webhooks mcp orphans anchors log cosigner monitor keys access tsa"""  # of the help
+_BY_HAND = (
+    *services.COMMANDS,
+    *server.COMMANDS,
+    *documents.COMMANDS,
+    *operations.COMMANDS,
+    *ledger.COMMANDS,
+    *images.COMMANDS,
+    *webhooks.COMMANDS,
+    *mcp.COMMANDS,
+    *orphans.COMMANDS,
+    *anchors.COMMANDS,
+    *cosigner.COMMANDS,
+    *monitor.COMMANDS,
+    *access.COMMANDS,
 )
+
+
+def commands() -> list[Command]:
+    """Return all commands in the order of the help, each before its verbs."""
+    order = {name: at for at, name in enumerate(ORDER.split())}
+    acts = {each.words: each for each in ACTS}
+    taken = {each.run: each.arguments for each in ACTS}
+    by_hand = {
+        each.words: replace(each, arguments=each.arguments or taken.get(each.run, ())) for each in _BY_HAND
+    }
+    found = (acts | by_hand).values()
+    return sorted(found, key=lambda each: (order[each.words.partition(" ")[0]], " " in each.words))
 
 
 def build_parser() -> Parser:
@@ -91,7 +80,5 @@ def build_parser() -> Parser:
     )
     parser.set_defaults(json=False)
     parser.add_argument("--version", action="version", version=f"foja {__version__}")
-    verbs = Verbs(parser, required=True)
-    for add in _VERBS:
-        add(verbs)
+    add_commands(parser, commands())
     return parser

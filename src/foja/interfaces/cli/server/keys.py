@@ -12,6 +12,7 @@ from foja.errors import FojaError
 from foja.interfaces.cli.installation import is_installed, open_database, open_to_write, read_settings
 from foja.interfaces.cli.output import print_error, print_or_write, print_result, table
 
+NONE = "there is no signing key yet; the first anchor makes one"
 HEAD = ("number", "id", "created", "retired", "recorded")
 Recorded: TypeAlias = Mapping[str, datetime]  # when the ledger got `key.rotated`, by the id of the key
 
@@ -20,11 +21,7 @@ async def listing(arguments: Namespace) -> int:
     """Print every key with its id and its times, oldest first."""
     keys = _keys(arguments).all()
     recorded = await _recorded(arguments) if keys else {}
-    lines = (
-        table(HEAD, [_row(key, recorded) for key in keys])
-        if keys
-        else ["there is no signing key yet; the first anchor makes one"]
-    )
+    lines = table(HEAD, [_row(key, recorded) for key in keys], NONE)
     print_result(arguments, [_document(key, recorded) for key in keys], *lines)
     return 0
 

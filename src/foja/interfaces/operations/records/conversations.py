@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from foja.domains.conversations.service import ProtectableConversation
+from foja.domains.conversations.service import Conversation
 from foja.domains.documents.document import Document
 from foja.engine.ledger.event import Event, Transient
 from foja.engine.ledger.reader import NUMBER
@@ -47,7 +47,7 @@ from foja.interfaces.operations.records.streams import (
 from foja.pure.models.access.principal import Scope
 from foja.pure.models.conversations.approvals import Approval
 
-OpenConversation: TypeAlias = Opened[ProtectableConversation[Document]]
+OpenConversation: TypeAlias = Opened[Conversation[Document]]
 ConversationId = Annotated[str, "the id of a conversation: a UUID of your choice"]
 Turn = str | int | None
 Index = Annotated[int, Field(ge=0)] | None

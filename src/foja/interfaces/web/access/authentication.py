@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from fastapi import Request
+from starlette.requests import Request
 
 from foja.errors import NotAuthenticated
 from foja.interfaces.web.access.cookies import read_cookie
 from foja.interfaces.web.access.forms import check_page
-from foja.interfaces.web.context import Context
+from foja.interfaces.web.context import context_of
 from foja.pure.models.access.grant import Grant
 
 MAX_CREDENTIAL = 16_384
 
 
-async def grant_of(request: Request, ctx: Context) -> Grant:
+async def grant_of(request: Request) -> Grant:
     """Return what a request may do, or raise `NotAuthenticated` or `NotAllowed`."""
+    ctx = context_of(request)
     access, health = ctx.app.access, ctx.app.health
     if not health.database.ok:
         await health.check_database()  # else each statement would wait for longer

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hmac
 from urllib.parse import parse_qsl
 
-from fastapi import Request
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
+from starlette.requests import Request
 
 from foja.errors import NotAllowed, TooLarge
 from foja.interfaces.web.access.front import Front
 from foja.interfaces.web.problems import Rejected
+from foja.interfaces.web.transfer.bodies import media_type_of, read_body
 from foja.pure.models.access.login import form_token
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -31,7 +32,7 @@ async def check_page(request: Request, front: Front, secret: str) -> None:
     origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
     if not (front.is_own(request, origin) if origin else site == "same-origin"):
         raise NotAllowed("a page of another site sent this request; use the pages of this server, or a key")
-    if content_type(request) in SIMPLE:
+    if media_type_of(request) in SIMPLE:
         sent = request.headers.get(HEADER) or field(await read_form(request), FIELD)
         if not hmac.compare_digest(sent.encode(), form_token(secret).encode()):
             raise NotAllowed("the form is out of date; load its page again and send it again")
@@ -41,9 +42,9 @@ async def read_form(request: Request) -> FormData:
     """Return the fields and files of a form; none if the body is of another sort. It can be read twice."""
     if not hasattr(request.state, "form"):
         request.state.form = FormData()  # of a body that fails: the page of its error asks again
-        if content_type(request) == MULTIPART:
+        if media_type_of(request) == MULTIPART:
             request.state.form = await _read_parts(request)
-        elif content_type(request) == FORM:
+        elif media_type_of(request) == FORM:
             request.state.form = await _read_fields(request)
     form: FormData = request.state.form
     return form
@@ -73,11 +74,7 @@ async def _read_parts(request: Request) -> FormData:
 
 
 async def _read_fields(request: Request) -> FormData:
-    data = bytearray()
-    async for piece in request.stream():
-        data += piece
-        if len(data) > MAX_FORM_BYTES:
-            raise TooLarge(f"the form is over {MAX_FORM_BYTES:,} bytes; shorten it")
+    data = await read_body(request, MAX_FORM_BYTES, "shorten the form")
     return FormData([*parse_qsl(data.decode(errors="replace"), keep_blank_values=True)])
 
 
@@ -85,8 +82,3 @@ def field(form: FormData, name: str) -> str:
     """Return a text field without the blanks around it; empty if it is missing."""
     value = form.get(name)
     return value.strip() if isinstance(value, str) else ""
-
-
-def content_type(request: Request) -> str:
-    """Return the sort of a body, without its parameters."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()

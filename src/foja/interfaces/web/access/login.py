@@ -6,28 +6,28 @@ import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 
 from foja.domains.access.provider import Provider
 from foja.domains.access.sessions import digest_of
 from foja.errors import NotAllowed, NotAuthenticated, UnknownEntity
-from foja.interfaces.web.access import markup
 from foja.interfaces.web.access.cookies import delete_cookie, read_cookie, set_cookie
 from foja.interfaces.web.access.forms import check_page, field, read_form
-from foja.interfaces.web.context import Context, WebContext
+from foja.interfaces.web.context import WebContext, context_of
+from foja.interfaces.web.operation import HttpOperation
+from foja.interfaces.web.pages.frame.page import Page
 from foja.pure.models.access.key import parse_key
 from foja.pure.models.access.login import Login, form_token, own_path
 from foja.pure.models.access.principal import Principal
 
 CALLBACK = "/login/callback"
 SEE_OTHER = 303
-routes = APIRouter(include_in_schema=False)
 
 
-@routes.get("/login")
-async def show(request: Request, ctx: Context) -> Response:
+async def show(request: Request) -> Response:
     """Show the form; to a person who is logged in, how to log out."""
+    ctx = context_of(request)
     path = own_path(request.query_params.get("next"))
     cookie = read_cookie(request, ctx.front, "session")
     if cookie:
@@ -36,13 +36,14 @@ async def show(request: Request, ctx: Context) -> Response:
         except NotAuthenticated:
             pass
         else:
-            return markup.logout_page(request, form_token(cookie), grant.principal.actor)
+            token, actor = form_token(cookie), grant.principal.actor
+            return Page(request).render("login/logout.html", "login", token=token, actor=actor)
     return _form(request, ctx, path, refused=False)
 
 
-@routes.post("/login")
-async def enter(request: Request, ctx: Context) -> Response:
+async def enter(request: Request) -> Response:
     """Log in with a key."""
+    ctx = context_of(request)
     secret = _begun(request, ctx).secret
     await check_page(request, ctx.front, secret)
     form = await read_form(request)
@@ -59,9 +60,9 @@ async def enter(request: Request, ctx: Context) -> Response:
     return answer
 
 
-@routes.get("/login/start")
-async def start(request: Request, ctx: Context) -> Response:
+async def start(request: Request) -> Response:
     """Send the browser to the provider."""
+    ctx = context_of(request)
     login = Login(secrets.token_urlsafe(32))
     path = own_path(request.query_params.get("next"))
     answer = RedirectResponse(await _provider(ctx).address(login, _callback(request, ctx)), SEE_OTHER)
@@ -69,22 +70,23 @@ async def start(request: Request, ctx: Context) -> Response:
     return answer
 
 
-@routes.get(CALLBACK)
-async def callback(request: Request, ctx: Context) -> Response:
+async def callback(request: Request) -> Response:
     """Open the session of a person whom the provider sends back."""
+    ctx = context_of(request)
     begun, path = _begun(request, ctx), _path(request, ctx)
     code, state = (request.query_params.get(name, "") for name in ("code", "state"))
     if not code:
         raise NotAuthenticated("the provider refused the login; log in again at /login")
     person = await _provider(ctx).person(begun, code, state, _callback(request, ctx))
-    answer = markup.continue_page(request, path)
+    # As a link of this site, the next page is sent with the new cookie.
+    answer = Page(request).render("login/continue.html", "login", next=path)
     await _open(request, ctx, answer, person, None)
     return answer
 
 
-@routes.post("/logout")
-async def leave(request: Request, ctx: Context) -> Response:
+async def leave(request: Request) -> Response:
     """End the session."""
+    ctx = context_of(request)
     cookie = read_cookie(request, ctx.front, "session")
     answer = RedirectResponse("/login", SEE_OTHER)
     if cookie:
@@ -121,7 +123,15 @@ async def _end(ctx: WebContext, cookie: str) -> None:
 def _form(request: Request, ctx: WebContext, path: str, *, refused: bool) -> Response:
     login = Login(secrets.token_urlsafe(32))
     provider = ctx.app.access.provider is not None
-    answer = markup.login_page(request, form_token(login.secret), path, provider=provider, refused=refused)
+    answer = Page(request).render(
+        "login/login.html",
+        "login",
+        status=401 if refused else 200,
+        token=form_token(login.secret),
+        next=path,
+        provider=provider,
+        refused=refused,
+    )
     set_cookie(answer, request, ctx.front, "login", _pack(login, path))
     return answer
 
@@ -154,3 +164,12 @@ def _provider(ctx: WebContext) -> Provider:
 
 def _callback(request: Request, ctx: WebContext) -> str:
     return ctx.front.origin(request) + CALLBACK
+
+
+OPERATIONS = (
+    HttpOperation("login.show", "GET /login", show, None, described=False),
+    HttpOperation("login.enter", "POST /login", enter, None, described=False),
+    HttpOperation("login.start", "GET /login/start", start, None, described=False),
+    HttpOperation("login.callback", f"GET {CALLBACK}", callback, None, described=False),
+    HttpOperation("login.leave", "POST /logout", leave, None, described=False),
+)

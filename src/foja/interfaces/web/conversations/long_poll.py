@@ -14,8 +14,6 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import Depends, Header, Query
-
 from foja.engine.ledger.event import Event, Reset
 from foja.engine.ledger.live.follower import POLL_SECONDS, Follower
 from foja.engine.ledger.reader import NUMBER, Position, parse_cursor
@@ -25,7 +23,7 @@ from foja.interfaces.web.caller import Caller
 
 MAX_HOLES = 10_000
 RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
-After = Annotated[str | None, Query(description="the cursor or the number of an event")]
+After = Annotated[str | None, "the cursor or the number of an event"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +36,12 @@ class PageRequest:
     wait: float
 
 
-async def page_request(
-    after: After = None,
-    holes: Annotated[str, Query(description="the open numbers, as in `next`")] = "",
-    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
-    wait: Annotated[float, Query(ge=0, le=60, description="seconds to wait for new events")] = 0,
-) -> PageRequest:
-    """Return the page that the parameters of a request ask for."""
-    return PageRequest(_parse_after(after), holes, limit, wait)
-
-
-async def start_of(
-    after: After = None, last_event_id: Annotated[str | None, Header()] = None
-) -> str | int | None:
-    """Return the cursor or number after which a request follows."""
-    return _parse_after(last_event_id or after)
-
-
-RequestedPage = Annotated[PageRequest, Depends(page_request)]
-Start = Annotated[str | int | None, Depends(start_of)]
-
-
-def _parse_after(text: str | None) -> str | int | None:
+def parse_after(text: str | None) -> str | int | None:
+    """Return the cursor or number after which a request reads."""
     return int(text) if text and NUMBER.fullmatch(text) else text or None
 
 
-async def poll(caller: Caller, entity_id: UUID, request: PageRequest, address: str) -> dict[str, Any]:
+async def poll(caller: Caller, entity_id: UUID, request: PageRequest) -> dict[str, Any]:
     """Return a page of events and the address of the next; wait up to `wait` seconds for it."""
     ledger, closing = caller.app.ledger, caller.ctx.closing
     follower = ledger.follower(entity_id, request.after, _position(request), request.limit)
@@ -75,7 +53,7 @@ async def poll(caller: Caller, entity_id: UUID, request: PageRequest, address: s
             events = _events(request, await follower.step())
             left = deadline - clock()
             if events or left <= 0 or closing.is_set():
-                return _page(request, follower, events, address)
+                return _page(request, follower, events, caller.address)
             await _wait_any(min(left, POLL_SECONDS), wake.wait(), closing.wait(), ended.wait())
             if ended.is_set():
                 raise NotAuthenticated("your key or session ended while you waited; log in again")

@@ -7,21 +7,18 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, BinaryIO
 
-from fastapi import Response
+from starlette.responses import Response
 
 from foja.errors import Unavailable
 from foja.interfaces.mcp.agent import Agent
 from foja.interfaces.mcp.server import PATH, ProtocolAnswer
-from foja.interfaces.web.caller import AnyCaller
+from foja.interfaces.web.caller import Caller
+from foja.interfaces.web.operation import HttpOperation
 from foja.interfaces.web.problems import Rejected
-from foja.interfaces.web.routers import api_router
 from foja.interfaces.web.verify.judge import Judges, VerifyRequest
 
-routes = api_router("", "mcp", described=False)
 
-
-@routes.post(PATH)
-async def answer(caller: AnyCaller) -> Response:
+async def answer(caller: Caller) -> Response:
     """Answer one request of the protocol. Each tool asks for its own scope; none takes a path."""
     return ProtocolAnswer(Agent(caller.principal, caller.app, judge=partial(_judge, caller.ctx.judges)))
 
@@ -33,3 +30,6 @@ async def _judge(judges: Judges, file: BinaryIO, trust: Sequence[str]) -> Mappin
     except Rejected as error:
         raise Unavailable(f"{error}") from error
     return report
+
+
+OPERATIONS = (HttpOperation("mcp.answer", f"POST {PATH}", answer, None, described=False),)

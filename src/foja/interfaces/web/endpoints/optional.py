@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import import_module
 
-from fastapi import APIRouter
+from starlette.responses import Response
 
 from foja.extras import install_command, is_installed
-from foja.interfaces.web.caller import AnyCaller
+from foja.interfaces.web.caller import Caller
+from foja.interfaces.web.operation import HttpOperation
 from foja.interfaces.web.problems import Rejected
-from foja.interfaces.web.routers import api_router
 
 # By the extra: the module of the routes, and their address.
 OPTIONAL = {
@@ -19,18 +19,19 @@ OPTIONAL = {
 }
 
 
-def optional_routes() -> Iterator[APIRouter]:
-    """Yield the routes of each extra, or those that say how to install it."""
+def optional_operations() -> Iterator[HttpOperation]:
+    """Yield the operations of each extra, or those that say how to install it."""
     for extra, (module, address) in OPTIONAL.items():
-        yield import_module(module).routes if is_installed(extra) else _missing(extra, address)
+        if is_installed(extra):
+            yield from import_module(module).OPERATIONS
+        else:
+            yield from _missing(extra, address)
 
 
-def _missing(extra: str, address: str) -> APIRouter:
-    routes = api_router("", extra, described=False)
-
-    async def refuse(caller: AnyCaller) -> None:
+def _missing(extra: str, address: str) -> Iterator[HttpOperation]:
+    async def refuse(caller: Caller) -> Response:
         sentence = f'{address} needs the extra "{extra}" on the server: {install_command(extra)}'
         raise Rejected(501, "A part of this server is not installed.", sentence)
 
-    routes.add_api_route(address, refuse, methods=["GET", "POST"])
-    return routes
+    for method in ("GET", "POST"):
+        yield HttpOperation(f"{extra}.missing", f"{method} {address}", refuse, None, described=False)

@@ -7,12 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fastapi import Request
-
-from foja.errors import BadPayload
 from foja.interfaces.web.caller import Caller
-from foja.interfaces.web.transfer.bodies import check_same_site, media_type_of, pieces_of
-from foja.interfaces.web.transfer.form import FORM, FormReader
+from foja.interfaces.web.transfer.form import open_body
 from foja.interfaces.web.transfer.spool import spooled
 
 FIELDS = frozenset({"name", "alt", "supplier_id"})
@@ -28,19 +24,12 @@ class ReceivedImage:
 
 
 @asynccontextmanager
-async def received_image(
-    request: Request, caller: Caller, allowed: frozenset[str]
-) -> AsyncIterator[ReceivedImage]:
+async def received_image(caller: Caller, allowed: frozenset[str]) -> AsyncIterator[ReceivedImage]:
     """Yield the image that a request carries as it is, or in a form with these fields."""
-    check_same_site(request)
-    pieces = pieces_of(request, int(caller.app.settings.image_max_mb * 1e6) + 65_536)
-    if media_type_of(request) != FORM:
-        async with spooled(pieces) as path:
+    most = int(caller.app.settings.image_max_mb * 1e6) + 65_536
+    form, pieces = await open_body(caller.http, most, allowed)
+    async with spooled(pieces) as path:
+        if form:
+            yield ReceivedImage(path, form.fields.get("name", form.filename), form.fields)
+        else:
             yield ReceivedImage(path, None, {})
-        return
-    reader = FormReader(request, pieces)
-    form = await reader.open()
-    if unknown := sorted(form.fields.keys() - allowed):
-        raise BadPayload(f"the form has no field {unknown[0]!r}: expected {', '.join(sorted(allowed))}")
-    async with spooled(reader.pieces()) as path:
-        yield ReceivedImage(path, form.fields.get("name", form.filename), form.fields)

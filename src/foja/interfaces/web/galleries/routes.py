@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from typing import Annotated
-from uuid import UUID
 
-from fastapi import Query, Request, Response
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from foja.interfaces.answers.images import ImageView
-from foja.interfaces.operations.caller import check_key
-from foja.interfaces.operations.records.images import view_of
-from foja.interfaces.web.bodies import JSON, RequestBody, parse_body
-from foja.interfaces.web.caller import Writer
+from foja.interfaces.operations.operation import Made
+from foja.interfaces.operations.records.images import ExpectedSeq, view_of
+from foja.interfaces.web.bodies import JSON, parse_body
+from foja.interfaces.web.caller import Caller
 from foja.interfaces.web.galleries.images import FIELDS, received_image
-from foja.interfaces.web.reference.openapi import again, describe_upload
-from foja.interfaces.web.routers import api_router
-from foja.interfaces.web.streams.appends import Key
+from foja.interfaces.web.operation import HttpOperation, describe_upload
 from foja.interfaces.web.transfer.bodies import media_type_of
-from foja.interfaces.web.transfer.encoder import JsonAnswer
-from foja.pure.models.images.gallery import Image
-
-routes = api_router("/v1/products", "galleries")
-ONE = "/{product_id}/images/{image_id}"
-ExpectedSeq = Annotated[int | None, Query(ge=0, lt=2**63, description="refuses a change of another state")]
+from foja.pure.models.access.principal import Scope
 
 
-class ExternalImage(RequestBody):
+class ExternalImage(BaseModel):
     """An image that is stored elsewhere. Its address is kept and never fetched."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"url": "https://cdn.example/chair.jpg"}]})
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        json_schema_extra={"examples": [{"url": "https://cdn.example/chair.jpg"}]},
+    )
 
     url: str
     supplier_id: str | None = None
@@ -37,62 +32,69 @@ class ExternalImage(RequestBody):
     expected_seq: Annotated[int, Field(ge=0, lt=2**63)] | None = None
 
 
-@routes.post(
-    "/{product_id}/images",
-    status_code=201,
-    response_model=ImageView,
-    responses=again(ImageView),
-    openapi_extra=describe_upload(ExternalImage, *sorted(FIELDS)),
-)
 async def add(
-    caller: Writer, request: Request, product_id: str, expected_seq: ExpectedSeq = None, key: Key = None
-) -> Response:
+    caller: Caller,
+    product_id: str,
+    *,
+    expected_seq: ExpectedSeq = None,
+    actor: str | None = None,
+    idempotency_key: str | None = None,
+) -> Made[ImageView]:
     """Add an image at the end: its bytes as they are or in a form, or an address elsewhere as JSON."""
-    check_key(key)
     opened = await caller.app.images.open(product_id)
-    if media_type_of(request) == JSON:
-        fields = dict(await parse_body(request, ExternalImage))
+    if media_type_of(caller.http) == JSON:
+        fields = dict(await parse_body(caller.http, ExternalImage))
         if expected_seq is not None and fields["expected_seq"] is None:
             fields["expected_seq"] = expected_seq
-        image = await opened.add_url(**fields, idempotency_key=key, actor=caller.principal.actor)
-        return _made(opened.id, image)
-    async with received_image(request, caller, FIELDS) as found:
-        image = await opened.add(
-            found.path,
-            name=found.name,
-            alt=found.fields.get("alt"),
-            supplier_id=found.fields.get("supplier_id"),
-            idempotency_key=key,
-            expected_seq=expected_seq,
-            actor=caller.principal.actor,
-        )
-    return _made(opened.id, image)
+        image = await opened.add_url(**fields, idempotency_key=idempotency_key, actor=actor)
+    else:
+        async with received_image(caller, FIELDS) as found:
+            image = await opened.add(
+                found.path,
+                name=found.name,
+                alt=found.fields.get("alt"),
+                supplier_id=found.fields.get("supplier_id"),
+                idempotency_key=idempotency_key,
+                expected_seq=expected_seq,
+                actor=actor,
+            )
+    return Made(view_of(opened.id, image), new=not image.replayed)
 
 
-@routes.put(ONE, response_model=ImageView, openapi_extra=describe_upload(None, "name"))
 async def replace(
-    caller: Writer,
-    request: Request,
+    caller: Caller,
     product_id: str,
     image_id: str,
+    *,
     expected_seq: ExpectedSeq = None,
-    key: Key = None,
-) -> Response:
+    actor: str | None = None,
+    idempotency_key: str | None = None,
+) -> ImageView:
     """Give an image another content. Its id and its place stay."""
-    check_key(key)
     opened = await caller.app.images.open(product_id)
-    async with received_image(request, caller, frozenset({"name"})) as found:
+    async with received_image(caller, frozenset({"name"})) as found:
         image = await opened.replace(
             image_id,
             found.path,
             name=found.name,
-            idempotency_key=key,
+            idempotency_key=idempotency_key,
             expected_seq=expected_seq,
-            actor=caller.principal.actor,
+            actor=actor,
         )
-    return JsonAnswer(view_of(opened.id, image))
+    return view_of(opened.id, image)
 
 
-def _made(product_id: UUID, image: Image) -> Response:
-    address = {"Location": f"/v1/products/{product_id}/images/{image.id}"}
-    return JsonAnswer(view_of(product_id, image), 200 if image.replayed else 201, address)
+ALL = "/v1/products/{product_id}/images"
+OPERATIONS = (
+    HttpOperation(
+        *("images.add", f"POST {ALL}", add, Scope.WRITE),
+        queried=True,
+        location=f"{ALL}/{{0.id}}",
+        reads=describe_upload(*sorted(FIELDS), json=ExternalImage.model_json_schema()),
+    ),
+    HttpOperation(
+        *("images.replace", f"PUT {ALL}/{{image_id}}", replace, Scope.WRITE),
+        queried=True,
+        reads=describe_upload("name"),
+    ),
+)

@@ -9,20 +9,13 @@ from textwrap import shorten
 from typing import Any
 from uuid import UUID
 
-from fastapi import Request, Response
+from starlette.responses import Response
 
 from foja.domains.conversations.service import Summary
-from foja.errors import BadPayload
-from foja.interfaces.web.caller import Approver, Reader, Writer
-from foja.interfaces.web.conversations.address import (
-    DecidedConversation,
-    ReadConversation,
-    WrittenConversation,
-)
-from foja.interfaces.web.pages.frame.errors import page_router
-from foja.interfaces.web.pages.frame.forms import field, read_form, see_other
-from foja.interfaces.web.pages.frame.page import Requested
-from foja.interfaces.web.pages.texts.conversations import TEXTS
+from foja.interfaces.operations.records.conversations import known
+from foja.interfaces.web.pages.frame.forms import form
+from foja.interfaces.web.pages.frame.page import Page
+from foja.interfaces.web.pages.frame.route import PageRoute
 from foja.pure.models.access.principal import Scope
 from foja.pure.models.conversations.approvals import parse_time
 from foja.pure.models.conversations.pairs import group
@@ -43,19 +36,16 @@ ROLES = {
     "slot.open": "open",
 }
 ASKED = "approval_requested"
-routes = page_router(prefix="/conversations")
 
 
-@routes.get("")
-async def listing(caller: Reader, page: Requested, before: UUID | None = None) -> Response:
+async def listing(page: Page, before: UUID | None = None) -> Response:
     """Show the newest conversations with their last messages."""
+    caller = page.caller
     found = await caller.app.conversations.summaries(before=before, limit=LIST_LIMIT)
     older = page.address(before=found[-1].id) if len(found) == LIST_LIMIT else None
     items = [(each, _excerpt(each)) for each in found]
     names = await caller.names(each.actor for each in found)
-    return page.render(
-        "conversations/list.html", TEXTS, principal=caller.principal, items=items, older=older, names=names
-    )
+    return page.render("conversations/list.html", "conversations", items=items, older=older, names=names)
 
 
 def _excerpt(summary: Summary) -> str:
@@ -64,16 +54,16 @@ def _excerpt(summary: Summary) -> str:
     return shorten(message_text(summary.payload["content"])[: EXCERPT * 4], EXCERPT, placeholder=" …")
 
 
-@routes.get("/{conversation_id}")
-async def show(caller: Reader, conversation: ReadConversation, page: Requested) -> Response:
+async def show(page: Page, conversation_id: str) -> Response:
     """Show one conversation; the script then follows it."""
+    caller = page.caller
+    conversation = (await known(caller, conversation_id)).stream
     length = (await conversation.state()).next_seq
     after = length - SHOWN_EVENTS - 1 if length > SHOWN_EVENTS else None
     events = await conversation.events(after=after, limit=SHOWN_EVENTS)
     return page.render(
         "conversations/conversation.html",
-        TEXTS,
-        principal=caller.principal,
+        "conversations",
         conversation=conversation,
         items=[*_items(events)],
         names=await caller.names([caller.principal.actor, *(each.actor for each in events)]),
@@ -81,28 +71,8 @@ async def show(caller: Reader, conversation: ReadConversation, page: Requested) 
         cut=after is not None,
         shown_events=SHOWN_EVENTS,
         may_decide=caller.principal.may(Scope.APPROVE),
-        translations=json.dumps(page.texts(TEXTS).named(), ensure_ascii=False),
+        translations=json.dumps(page.texts("conversations").named(), ensure_ascii=False),
     )
-
-
-@routes.post("/{conversation_id}/approvals")
-async def decide(caller: Approver, conversation: DecidedConversation, request: Request) -> Response:
-    """Decide an approval; the first decision counts."""
-    form = await read_form(request)
-    approval, decision = field(form, "approval"), field(form, "decision")
-    if not approval:
-        raise BadPayload("the form names no approval; open the page again")
-    reason = field(form, "reason") or None
-    await conversation.decide(approval, decision, reason=reason, actor=caller.principal.actor)
-    return see_other(f"/conversations/{conversation.id}")
-
-
-@routes.post("/{conversation_id}/protect")
-async def protect(caller: Writer, conversation: WrittenConversation, request: Request) -> Response:
-    """Add the transcript as a document and request a timestamp of it."""
-    await read_form(request)
-    document = await caller.app.conversations.protect(conversation.id, actor=caller.principal.actor)
-    return see_other(f"/documents/{document.id}")
 
 
 def _items(events: Sequence[Any]) -> list[Mapping[str, Any]]:
@@ -143,3 +113,12 @@ def _body(item: Mapping[str, Any]) -> tuple[str | None, str, str]:
 
 def _json(value: object) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False)
+
+
+ONE = "/conversations/{conversation_id}"
+PAGES = (
+    PageRoute("GET /conversations", listing),
+    PageRoute(f"GET {ONE}", show),
+    form(f"{ONE}/approvals", "conversation.decide", ONE),
+    form(f"{ONE}/protect", "conversation.protect", "/documents/{0.id}"),
+)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
+from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import Depends, Query, Request, Response
-from starlette.datastructures import FormData
+from pydantic import Field
+from starlette.responses import Response
 
 from foja.engine.observe.overview import NEWEST_OF_TYPE, JobFilter, count_jobs, find_jobs, read_job_types
 from foja.errors import Refused
-from foja.interfaces.web.caller import Caller, Operator, Reader, Retrier, needs
-from foja.interfaces.web.pages.frame.errors import page_router
-from foja.interfaces.web.pages.frame.forms import field, read_form, see_other
-from foja.interfaces.web.pages.frame.page import Requested
-from foja.interfaces.web.pages.texts.jobs import TEXTS
+from foja.interfaces.web.caller import Caller
+from foja.interfaces.web.pages.frame.forms import act, field, form, read_form, see_other
+from foja.interfaces.web.pages.frame.page import Page
+from foja.interfaces.web.pages.frame.route import PageRoute
 from foja.pure.models.access.principal import Scope
-from foja.pure.models.jobs.view import STATES, JobView
+from foja.pure.models.jobs.view import STATES, ChangedJobs, JobView
 
 LIST_LIMIT: Final = 50
 BULK_LIMIT: Final = 500  # jobs at once; the rest follows with the next click
@@ -31,31 +31,27 @@ TONES: Final = {
     "cancelled": "",
 }
 PLACES: Final = {"document": "/documents/", "conversation": "/conversations/", "image": "/galleries/"}
-TypeOperator = Annotated[Caller, Depends(needs(Scope.ADMIN, installation=True))]
-routes = page_router(prefix="/jobs")
 
 
-@routes.get("")
 async def listing(
-    caller: Reader,
-    page: Requested,
+    page: Page,
     state: str = "",
-    job_type: Annotated[str, Query(alias="type")] = "",
+    job_type: Annotated[str, Field(alias="type")] = "",
     entity: str = "",
     before: int | None = None,
 ) -> Response:
     """Show the newest jobs of a filter, and how many are in each state."""
+    caller, app = page.caller, page.installation
     found = await _find(caller, state, job_type, entity, before, LIST_LIMIT)
     types, counts, unhandled = await asyncio.gather(
-        read_job_types(caller.ctx.app.database), count_jobs(caller.app.ledger), caller.app.jobs.unhandled()
+        read_job_types(app.database), count_jobs(caller.app.ledger), caller.app.jobs.unhandled()
     )
-    foja_types = caller.ctx.app.workers.foja_types
+    foja_types = app.workers.foja_types
     domains = {each.type: each.domain for each in types}
     older = page.address(before=found[-1].id, notice=None) if len(found) == LIST_LIMIT and state else None
     return page.render(
         "jobs.html",
-        TEXTS,
-        principal=caller.principal,
+        "jobs",
         jobs=[(each, PLACES.get(domains.get(each.type, ""))) for each in found],
         counts=counts,
         unhandled=[(each, "unhandled" if each.type in foja_types else "unhandled_own") for each in unhandled],
@@ -90,56 +86,41 @@ def _entity(text: str) -> UUID:
         raise Refused(f"{text!r} is not the id of a stream: expected a UUID") from None
 
 
-@routes.post("/{job_id:int}/retry")
-async def retry(caller: Retrier, request: Request, job_id: int) -> Response:
-    """Queue a dead job anew, or a waiting one at once."""
-    form = await read_form(request)
-    await caller.app.jobs.retry([job_id], actor=caller.principal.actor)
-    return _back(form, 1, 0)
-
-
-@routes.post("/{job_id:int}/cancel")
-async def cancel(caller: Operator, request: Request, job_id: int) -> Response:
-    """End a job, or put a dead one away."""
-    form = await read_form(request)
-    await caller.app.jobs.cancel([job_id], actor=caller.principal.actor)
-    return _back(form, 1, 0)
-
-
-@routes.post("/all/retry")
-async def retry_all(caller: Retrier, request: Request) -> Response:
+async def retry_all(page: Page) -> Response:
     """Retry the jobs of a filter, one by one: a job that may not be retried stops no other."""
-    return await _each(caller, await read_form(request), retry=True)
+    return await _each(page, "jobs.retry")
 
 
-@routes.post("/all/cancel")
-async def cancel_all(caller: Operator, request: Request) -> Response:
+async def cancel_all(page: Page) -> Response:
     """Cancel the jobs of a filter."""
-    return await _each(caller, await read_form(request), retry=False)
+    return await _each(page, "jobs.cancel")
 
 
-async def _each(caller: Caller, form: FormData, *, retry: bool) -> Response:
-    chosen = {name: field(form, name) for name in ("state", "type", "entity")}
-    found = await _find(caller, chosen["state"], chosen["type"], chosen["entity"], None, BULK_LIMIT)
-    act = caller.app.jobs.retry if retry else caller.app.jobs.cancel
-    if not found:
-        return _back(form, 0, 0)
-    changed = await act([each.id for each in found], actor=caller.principal.actor)
-    return _back(form, changed.done, changed.asked - changed.done)
+async def _each(page: Page, name: str) -> Response:
+    sent = await read_form(page.request)
+    state, job_type, entity = (field(sent, name) for name in ("state", "type", "entity"))
+    found = await _find(page.caller, state, job_type, entity, None, BULK_LIMIT)
+    ids = [each.id for each in found]
+    changed = await act(page, name, {"jobs": ids}) if ids else ChangedJobs(0, 0)
+    return see_other(await _back(page, changed))
 
 
-@routes.post("/types/{job_type}/{verb}")
-async def switch(caller: TypeOperator, request: Request, job_type: str, verb: str) -> Response:
-    """Pause a type or resume it, for all tenants."""
-    form = await read_form(request)
-    jobs, actor = caller.ctx.app.jobs, caller.principal.actor
-    await (jobs.pause if verb == "pause" else jobs.resume)(job_type, actor=actor)
-    return _back(form, None, 0)
+async def _back(page: Page, answer: Any) -> str:
+    """Return the address of the filter that a form came from, with what was done."""
+    sent = await read_form(page.request)
+    chosen = {name: value for name in ("state", "type", "entity") if (value := field(sent, name))}
+    if isinstance(answer, ChangedJobs):
+        chosen |= {"done": str(answer.done), "refused": str(answer.asked - answer.done)}
+    return f"/jobs?{urlencode(chosen)}" if chosen else "/jobs"
 
 
-def _back(form: FormData, done: int | None, refused: int) -> Response:
-    """Redirect to the filter that a form came from, with what was done."""
-    chosen = {name: value for name in ("state", "type", "entity") if (value := field(form, name))}
-    if done is not None:
-        chosen |= {"done": str(done), "refused": str(refused)}
-    return see_other("/jobs", **chosen)
+ONE, TYPE = "/jobs/{job_id:int}", "/jobs/types/{job_type}"
+PAGES = (
+    PageRoute("GET /jobs", listing),
+    PageRoute("POST /jobs/all/retry", retry_all, Scope.RETRY),
+    PageRoute("POST /jobs/all/cancel", cancel_all, Scope.OPERATE),
+    form(f"{ONE}/retry", "jobs.retry_one", _back),
+    form(f"{ONE}/cancel", "jobs.cancel_one", _back),
+    form(f"{TYPE}/pause", "jobs.pause", _back),
+    form(f"{TYPE}/resume", "jobs.resume", _back),
+)

@@ -8,27 +8,25 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from fastapi import Response
+from starlette.responses import Response
 
 from foja.app import App
 from foja.engine.health.service import LOG
 from foja.engine.observe.overview import JobHour, Overview, read_criteria, read_job_hours, read_overview
-from foja.interfaces.web.caller import Caller, Reader
+from foja.interfaces.web.caller import Caller
 from foja.interfaces.web.pages.frame.background import Background
 from foja.interfaces.web.pages.frame.charts import Bar, bars, line
-from foja.interfaces.web.pages.frame.errors import page_router
 from foja.interfaces.web.pages.frame.language import Texts
-from foja.interfaces.web.pages.frame.page import Requested
+from foja.interfaces.web.pages.frame.page import Page
+from foja.interfaces.web.pages.frame.route import PageRoute
 from foja.interfaces.web.pages.frame.times import moment, span
 from foja.interfaces.web.pages.health import part_rows
-from foja.interfaces.web.pages.texts.overview import TEXTS
 from foja.pure.models.access.principal import Scope
 from foja.pure.models.health.part import Part, State
 
 HOURS: Final = 24
 SLOW_QUEUE: Final = 60.0  # seconds that a job may wait for a worker before a person should know
 CRITERIA: Final = Background[App, object](lambda app: read_criteria(app.reader), 60)
-routes = page_router()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +38,24 @@ class Need:
     tone: str = "warn"
 
 
-@routes.get("/")
-async def show(caller: Reader, page: Requested) -> Response:
+async def show(page: Page) -> Response:
     """Show the overview. Nothing on it costs more with a million documents than with a thousand."""
-    await caller.ctx.app.health.check_database()
-    overview = read_overview(caller.ctx.app.reader, caller.principal.tenant)
-    health = caller.ctx.app.health.read()
+    caller, app = page.caller, page.installation
+    await app.health.check_database()
+    overview, health = read_overview(app.reader, caller.principal.tenant), app.health.read()
     found, hours, parts = await asyncio.gather(overview, read_job_hours(caller.app.ledger), health)
-    texts = page.texts(TEXTS)
+    texts = page.texts("overview")
     firing = await _count_firing(caller)
     charted = [*_by_hour(hours, found.now)]
     return page.render(
         "overview.html",
-        TEXTS,
-        principal=caller.principal,
+        "overview",
         needs=[*_needs(found, firing, texts), *_broken(parts, texts)],
         health=[*part_rows(parts, texts, page.language, words=_is_operator(caller))],
         volume=bars([Bar(each.label, each.ended, each.failed) for each in charted], page.language),
         latency=line([(each.label, each.p95) for each in charted], page.language),
         hours=[each for each in charted if each.ended],
-        criteria=await CRITERIA.wait(caller.ctx.app) if caller.principal.installation else None,
+        criteria=await CRITERIA.wait(app) if caller.principal.installation else None,
     )
 
 
@@ -126,3 +122,6 @@ def _needs(found: Overview, firing: int, texts: Texts) -> Iterator[Need]:
 
 def _capped(count: int, most: int = 1000) -> str:
     return f"{most:,}+" if count > most else str(count)
+
+
+PAGES = (PageRoute("GET /", show),)

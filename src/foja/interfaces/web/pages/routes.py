@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI
-
 from foja.interfaces.web.pages import conversations, design, galleries, jobs, overview, verify
 from foja.interfaces.web.pages.documents import detail, downloads, index
-from foja.interfaces.web.pages.frame import static
 from foja.interfaces.web.pages.system import access, alerts, anchors, hygiene, ledger
-from foja.interfaces.web.routers import add_routes
+from foja.interfaces.web.reference import page
 
 WORK = (overview, index, downloads, detail, verify, conversations, galleries)
-OPERATIONS = (jobs, anchors, hygiene, ledger, alerts, access, design)
-
-
-def add_pages(web: FastAPI) -> None:
-    """Add the pages and their static files to an application."""
-    for module in (static, *WORK, *OPERATIONS):
-        add_routes(web, module.routes)
+OPERATIONS = (jobs, anchors, hygiene, ledger, alerts, access, design, page)
+PAGES = tuple(route for module in (*WORK, *OPERATIONS) for route in module.PAGES)

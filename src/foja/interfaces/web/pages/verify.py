@@ -10,33 +10,30 @@ import json
 from collections.abc import Sequence
 from typing import Any, BinaryIO, Final
 
-from fastapi import Request, Response
 from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
 
 from foja.errors import Refused, TooLarge
-from foja.interfaces.web.context import Context
-from foja.interfaces.web.pages.frame.errors import page_router
+from foja.interfaces.web.context import context_of
 from foja.interfaces.web.pages.frame.forms import field, files_of, read_form
-from foja.interfaces.web.pages.frame.page import Requested
-from foja.interfaces.web.pages.frame.visitor import Visitor
-from foja.interfaces.web.pages.texts.verify import TEXTS
+from foja.interfaces.web.pages.frame.page import Page
+from foja.interfaces.web.pages.frame.route import PageRoute
 from foja.interfaces.web.verify.judge import VerifyRequest
 from foja.pure.judge.proof import MAX_BYTES
 
 MAX_REQUEST_BYTES: Final = 512 * 1024 * 1024
-routes = page_router(prefix="/verify")
 
 
-@routes.get("")
-async def show(page: Requested, visitor: Visitor) -> Response:
+async def show(page: Page) -> Response:
     """Show the form."""
-    return page.render("verify.html", TEXTS, principal=visitor, report=None, own=True, digest="")
+    return page.render("verify.html", "verify", report=None, own=True, digest="")
 
 
-@routes.post("")
-async def verify(ctx: Context, page: Requested, visitor: Visitor, request: Request) -> Response:
+async def verify(page: Page) -> Response:
     """Judge what was sent, and show the report below the form."""
-    anonymous = visitor is None
+    request, anonymous = page.request, page.visitor is None
+    ctx = context_of(request)
     ctx.judges.check_room(anonymous=anonymous)
     _check_size(request)
     form = await read_form(request)
@@ -54,7 +51,7 @@ async def verify(ctx: Context, page: Requested, visitor: Visitor, request: Reque
     report: dict[str, Any] = json.loads(
         await ctx.judges.judge(_on_disk(files[0].file) if files else None, wanted, anonymous=anonymous)
     )
-    return page.render("verify.html", TEXTS, principal=visitor, report=report, own=own, digest=digest)
+    return page.render("verify.html", "verify", report=report, own=own, digest=digest)
 
 
 def _check_size(request: Request) -> None:
@@ -76,3 +73,9 @@ def _on_disk(file: BinaryIO) -> BinaryIO:
     file.flush()
     file.seek(0)
     return file
+
+
+PAGES = (
+    PageRoute("GET /verify", show, anyone=True),
+    PageRoute("POST /verify", verify, anyone=True),
+)

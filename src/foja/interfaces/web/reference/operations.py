@@ -8,14 +8,23 @@ from typing import Any, TypeAlias, get_args, get_type_hints
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
+from starlette.responses import Response
 
+from foja.interfaces.answers.problem import Problem
 from foja.interfaces.operations.operation import metadata, template_of
-from foja.interfaces.web.binding import CREATED, KEY, OK, OperationRoute
+from foja.interfaces.web.binding import CREATED, OK, BoundRoute, OperationRoute
+from foja.interfaces.web.bodies import JSON
+from foja.interfaces.web.caller import KEY
+from foja.interfaces.web.operation import TEMPLATE, HttpOperation
+from foja.interfaces.web.problems import MEDIA_TYPE
 from foja.interfaces.web.reference.answers.events import EventAnswer, TransientAnswer
 from foja.pure.pages import Rows
 
-JSON = "application/json"
-TEMPLATE = "#/components/schemas/{model}"
+PROBLEM = {MEDIA_TYPE: {"schema": {"$ref": TEMPLATE.format(model="Problem")}}}
+ERRORS = {
+    "4XX": {"description": "The request was refused.", "content": PROBLEM},
+    "5XX": {"description": "The server or its database failed; with 503, try again.", "content": PROBLEM},
+}
 KEY_HEADER = {
     "name": KEY,
     "in": "header",
@@ -30,48 +39,51 @@ WRITTEN: Mapping[str, type[BaseModel]] = {
 Json: TypeAlias = dict[str, Any]
 
 
-def describe_operations(
-    routes: Sequence[OperationRoute], errors: Mapping[int | str, Any]
-) -> tuple[Json, Json]:
-    """Return the paths and the schemas of these operations."""
+def describe_operations(routes: Sequence[BoundRoute], schemes: Sequence[str]) -> tuple[Json, Json]:
+    """Return the paths and the schemas of these operations, each of which needs one of these schemes."""
     found, definitions = TypeAdapter.json_schemas(
-        [each for route in routes for each in _described(route)], ref_template=TEMPLATE
+        [
+            (("", "problem"), "serialization", TypeAdapter(Problem)),
+            *(each for route in routes for each in _parts(route)),
+        ],
+        ref_template=TEMPLATE,
     )
     schemas: Json = definitions.get("$defs", {})
     for name, model in WRITTEN.items():
         if name in schemas:
             schemas[name] = model.model_json_schema(ref_template=TEMPLATE) | {"title": name}
-    for kind in {each for route in routes for each in _dataclasses(route.signature.answer)}:
+    for kind in {Problem, *(each for route in routes for each in _dataclasses(route.signature.answer))}:
         if kind.__name__ not in WRITTEN:
             _add_words(schemas[kind.__name__], kind)
+    needed: list[Json] = [{name: []} for name in schemes]
     paths: Json = {}
     for route in routes:
-        parts = {part: schema for (name, part), schema in _by_name(found) if name == route.operation.name}
+        parts = {part: schema for ((name, part), _), schema in found.items() if name == route.operation.name}
         operation = _operation(route, parts, schemas)
-        operation["responses"] |= {str(status): answer for status, answer in errors.items()}
+        anyone = isinstance(route.operation, HttpOperation) and route.operation.anyone
+        operation["security"] = [{}, *needed] if anyone else needed
         paths.setdefault(template_of(route.operation), {})[route.operation.method.lower()] = operation
     return paths, schemas
 
 
-def _described(route: OperationRoute) -> Iterator[tuple[str, JsonSchemaMode, TypeAdapter[Any]]]:
+def _parts(route: BoundRoute) -> Iterator[tuple[tuple[str, str], JsonSchemaMode, TypeAdapter[Any]]]:
     """Yield what has a schema: the answer, the body and the parameters of an operation."""
     name = route.operation.name
-    yield f"{name} answer", "serialization", TypeAdapter(route.signature.answer)
-    for part, model in (("body", route.body), ("parameters", route.parameters)):
+    if route.signature.answer is not Response:
+        yield (name, "answer"), "serialization", TypeAdapter(route.signature.answer)
+    for part, model in (("body", _body(route)), ("parameters", route.parameters)):
         if model:
-            yield f"{name} {part}", "validation", TypeAdapter(model)
+            yield (name, part), "validation", TypeAdapter(model)
 
 
-def _by_name(found: Mapping[tuple[str, JsonSchemaMode], Any]) -> Iterator[tuple[tuple[str, str], Any]]:
-    for (key, _), schema in found.items():
-        name, _, part = key.partition(" ")
-        yield (name, part), schema
+def _body(route: BoundRoute) -> type[BaseModel] | None:
+    return route.body if isinstance(route, OperationRoute) else None
 
 
-def _operation(route: OperationRoute, parts: Json, schemas: Json) -> Json:
+def _operation(route: BoundRoute, parts: Json, schemas: Json) -> Json:
     operation, signature = route.operation, route.signature
-    answer = {"content": {JSON: {"schema": parts["answer"]}}}
-    answers = {str(operation.status): {"description": "Done.", **answer}}
+    answer = {"content": {JSON: {"schema": parts["answer"]}}} if "answer" in parts else {}
+    answers: Json = {str(operation.status): {"description": "Done.", **answer}}
     if operation.new or signature.made:
         answers = {str(CREATED): {"description": "It is new.", **answer}}
         answers[str(OK)] = {"description": "It was made before.", **answer}
@@ -83,13 +95,19 @@ def _operation(route: OperationRoute, parts: Json, schemas: Json) -> Json:
         "parameters": [*_parameters(route, parts, schemas), *([KEY_HEADER] if operation.keyed else [])],
         "responses": answers,
     }
-    if route.body:
+    if "body" in parts:
         required = any(each.required for each in signature.body)
         found["requestBody"] = {"required": required, "content": {JSON: {"schema": parts["body"]}}}
+    if isinstance(operation, HttpOperation):
+        found["parameters"] += operation.headers
+        answers |= {str(status): each for status, each in operation.answers.items()}
+        if operation.reads:
+            found["requestBody"] = operation.reads
+    answers |= ERRORS
     return found
 
 
-def _parameters(route: OperationRoute, parts: Json, schemas: Json) -> Iterator[Json]:
+def _parameters(route: BoundRoute, parts: Json, schemas: Json) -> Iterator[Json]:
     if "parameters" not in parts:
         return
     model = schemas.pop(parts["parameters"]["$ref"].rpartition("/")[2])

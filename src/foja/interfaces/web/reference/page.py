@@ -6,17 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import Request, Response
+from starlette.responses import Response
 
-from foja.interfaces.web.pages.frame.errors import page_router
 from foja.interfaces.web.pages.frame.language import Texts
-from foja.interfaces.web.pages.frame.page import Requested, mark_code
-from foja.interfaces.web.pages.frame.visitor import Visitor
-from foja.interfaces.web.pages.texts.reference import TEXTS
+from foja.interfaces.web.pages.frame.page import Page, mark_code
+from foja.interfaces.web.pages.frame.route import PageRoute
 from foja.interfaces.web.problems import MEDIA_TYPE
+from foja.interfaces.web.reference.openapi import document
 
 Schema = Mapping[str, Any]
-routes = page_router()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +48,16 @@ class Operation:
     parts: Sequence[Part]
 
 
-@routes.get("/docs")
-async def reference(request: Request, page: Requested, visitor: Visitor) -> Response:
+async def reference(page: Page) -> Response:
     """Show every address with its parameters, bodies and answers."""
-    document, texts = request.app.openapi(), page.texts(TEXTS)
+    found, texts = document(page.request.app), page.texts("reference")
     operations = [
         Operation(method.upper(), path, mark_code(each.get("description", "")), [*_parts(each, texts)])
-        for path, methods in document["paths"].items()
+        for path, methods in found["paths"].items()
         for method, each in methods.items()
     ]
-    schemas = {name: _fields(each) for name, each in sorted(document["components"]["schemas"].items())}
-    return page.render("reference.html", TEXTS, principal=visitor, operations=operations, schemas=schemas)
+    schemas = {name: _fields(each) for name, each in sorted(found["components"]["schemas"].items())}
+    return page.render("reference.html", "reference", operations=operations, schemas=schemas)
 
 
 def _parts(operation: Schema, texts: Texts) -> Iterator[Part]:
@@ -121,3 +118,6 @@ def _type(schema: Schema) -> str:
     if schema.get("type") == "array":
         return f"[{_type(schema.get('items', {}))}]"
     return str(schema.get("type", "any"))
+
+
+PAGES = (PageRoute("GET /docs", reference, anyone=True),)

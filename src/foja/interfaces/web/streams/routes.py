@@ -1,42 +1,68 @@
-"""Read and follow the events of a stream of any domain; `operations.records.streams` has the other acts."""
+"""Read and follow the events of a conversation, a document, or a stream of any domain."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
-from fastapi import Depends, Response
+from pydantic import Field
+from starlette.responses import Response
 
-from foja.domains.streams import OwnStream
-from foja.interfaces.web.caller import Reader
-from foja.interfaces.web.conversations.long_poll import RequestedPage, Start, poll
+from foja.interfaces.operations.operation import Operation
+from foja.interfaces.operations.records import conversations, documents, streams
+from foja.interfaces.operations.records.streams import Opened
+from foja.interfaces.web.caller import http_caller
+from foja.interfaces.web.conversations.long_poll import After, PageRequest, parse_after, poll
 from foja.interfaces.web.conversations.stream import stream_events
+from foja.interfaces.web.operation import EVENT_STREAM, HttpOperation
 from foja.interfaces.web.reference.answers.events import EventPage
-from foja.interfaces.web.reference.openapi import EVENT_STREAM
-from foja.interfaces.web.routers import api_router
-from foja.interfaces.web.transfer.encoder import JsonAnswer
+from foja.pure.models.access.principal import Scope
 
-routes = api_router("/v1/streams", "streams")
-ONE = "/{domain}/{stream_id}"
-
-
-async def read_by(caller: Reader, domain: str, stream_id: str) -> OwnStream:
-    """Return the stream that the address of a request names, for a caller who may read."""
-    stream = await caller.app.streams(await caller.app.registry.find(domain)).open(stream_id)
-    await stream.check_domain()
-    return stream
-
-
-ReadStream = Annotated[OwnStream, Depends(read_by)]
+LAST = {
+    "name": "last-event-id",
+    "in": "header",
+    "required": False,
+    "description": "the same as `after`, as browsers send it",
+    "schema": {"type": "string"},
+}
+FOUND: dict[str, tuple[str, Callable[..., Any]]] = {
+    "conversation": ("/v1/conversations/{conversation_id}", conversations.known),
+    "stream": ("/v1/streams/{domain}/{stream_id}", streams.own_stream),
+    "document": ("/v1/documents/{document_id}", documents.known),
+}
 
 
-@routes.get(f"{ONE}/events", response_model=EventPage)
-async def events(caller: Reader, stream: ReadStream, page: RequestedPage) -> Response:
+async def events(
+    opened: Opened[Any],
+    *,
+    after: After = None,
+    holes: Annotated[str, "the open numbers, as in `next`"] = "",
+    limit: Annotated[int, Field(ge=1, le=1000)] = 1000,
+    wait: Annotated[float, Field(ge=0, le=60), "seconds to wait for new events"] = 0,
+) -> dict[str, Any]:
     """Read a page of events and open slots; with `wait`, wait for new ones (long polling)."""
-    address = f"/v1/streams/{stream.domain.name}/{stream.id}/events"
-    return JsonAnswer(await poll(caller, stream.id, page, address))
+    page = PageRequest(parse_after(after), holes, limit, wait)
+    return await poll(http_caller(opened.caller), opened.stream.id, page)
 
 
-@routes.get(f"{ONE}/stream", response_class=Response, responses=EVENT_STREAM)
-async def follow(caller: Reader, stream: ReadStream, start: Start) -> Response:
-    """Follow as server-sent events (`event`, `reset`), after Last-Event-ID."""
-    return stream_events(caller, stream.id, start)
+async def follow(opened: Opened[Any], *, after: After = None) -> Response:
+    """Follow as server-sent events (`event`, `transient`, `reset`), after Last-Event-ID."""
+    caller = http_caller(opened.caller)
+    start = caller.http.headers.get("last-event-id") or after
+    return stream_events(caller, opened.stream.id, parse_after(start))
+
+
+OPERATIONS: tuple[Operation, ...] = tuple(
+    operation
+    for name, (address, find) in FOUND.items()
+    for operation in (
+        HttpOperation(
+            *(f"{name}.events", f"GET {address}/events", events, Scope.READ, find), answer=EventPage
+        ),
+        HttpOperation(
+            *(f"{name}.follow", f"GET {address}/stream", follow, Scope.READ, find),
+            answers=EVENT_STREAM,
+            headers=[LAST],
+        ),
+    )
+)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fastapi import Request
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import Request
 
+from foja.errors import BadPayload
 from foja.interfaces.web.problems import Rejected
+from foja.interfaces.web.transfer.bodies import check_same_site, media_type_of, pieces_of
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
@@ -45,6 +47,21 @@ class Form:
     def text(self, name: str) -> str | None:
         """Return a field as text, or None if the form does not have it."""
         return next((_text(part) for part in self.parts if part.name == name), None)
+
+
+async def open_body(
+    request: Request, most: int, allowed: Collection[str], *, max_field: int = 0, file_optional: bool = False
+) -> tuple[Form | None, AsyncIterator[bytes]]:
+    """Return the form of a body, if it is one, with no other fields, and the bytes of the file."""
+    check_same_site(request)
+    pieces = pieces_of(request, most)
+    if media_type_of(request) != FORM:
+        return None, pieces
+    reader = FormReader(request, pieces, max_field=max_field or MAX_FIELD_BYTES, file_optional=file_optional)
+    form = await reader.open()
+    if unknown := sorted({part.name for part in form.parts}.difference(allowed)):
+        raise BadPayload(f"the form has no field {unknown[0]!r}: expected file, {', '.join(sorted(allowed))}")
+    return form, reader.pieces()
 
 
 class FormReader:

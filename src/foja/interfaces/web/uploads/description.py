@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from foja.interfaces.web.reference.openapi import BINARY
+from foja.interfaces.web.operation import BINARY, Json
 from foja.interfaces.web.uploads.headers import CHUNK_TYPE, VERSION
 
 _NUMBER = {"type": "string", "pattern": "^[0-9]{1,18}$"}
@@ -23,12 +23,13 @@ _HEADERS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-def headers(*required: str, optional: tuple[str, ...] = (), body: bool = False) -> dict[str, Any]:
-    """Return the description of these headers and, if it has one, of the body."""
-    parameters = [
+BODY: Json = {"content": {CHUNK_TYPE: {"schema": BINARY}}}
+
+
+def headers(*required: str, optional: tuple[str, ...] = ()) -> list[Json]:
+    """Return the description of these headers."""
+    return [
         {"name": name, "in": "header", "required": name in required, "schema": schema, "description": about}
         for name in (*required, *optional)
         for schema, about in [_HEADERS[name]]
     ]
-    content = {"requestBody": {"content": {CHUNK_TYPE: {"schema": BINARY}}}} if body else {}
-    return {"parameters": parameters, **content}

@@ -6,18 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fastapi import Request, Response
+from starlette.responses import Response
 
 from foja.engine.blobs.uploads import PartialUploads, Upload, UploadBusy
 from foja.errors import Refused, TooLarge
-from foja.interfaces.web.caller import Caller, Writer
+from foja.interfaces.web.caller import Caller
+from foja.interfaces.web.operation import HttpOperation
 from foja.interfaces.web.problems import Rejected, describe_problem
 from foja.interfaces.web.reference.answers.uploads import UploadAnswer
-from foja.interfaces.web.routers import api_router
-from foja.interfaces.web.streams.appends import Key, keyed
 from foja.interfaces.web.transfer.bodies import media_type_of, pieces_of
-from foja.interfaces.web.transfer.encoder import JsonAnswer
-from foja.interfaces.web.uploads.description import headers
+from foja.interfaces.web.uploads.description import BODY, headers
 from foja.interfaces.web.uploads.headers import (
     ALGORITHM,
     CHUNK_TYPE,
@@ -32,35 +30,25 @@ from foja.interfaces.web.uploads.headers import (
 )
 from foja.interfaces.web.uploads.receiver import receive
 from foja.interfaces.web.uploads.targets import check_metadata, use
+from foja.pure.models.access.principal import Scope
 
-routes = api_router("/v1/uploads", "uploads")
-ONE = "/{token}"
 RETRY_SECONDS = 60.0
 
 
-@routes.options("", status_code=204, response_class=Response)
-async def capabilities(caller: Writer) -> Response:
+async def capabilities(caller: Caller) -> Response:
     """Return the version, the extensions and the limit of this server."""
     about = {"Tus-Version": VERSION, "Tus-Extension": EXTENSIONS, "Tus-Checksum-Algorithm": ALGORITHM}
     most = str(caller.app.settings.upload_bytes)
     return Response(status_code=204, headers={**RESUMABLE, **about, "Tus-Max-Size": most})
 
 
-@routes.post(
-    "",
-    status_code=201,
-    response_class=Response,
-    responses={200: {"description": "It was created before."}},
-    openapi_extra=headers(
-        "Tus-Resumable", "Upload-Length", optional=("Upload-Metadata", "Upload-Checksum"), body=True
-    ),
-)
-async def create(caller: Writer, request: Request, key: Key = None) -> Response:
+async def create(caller: Caller) -> Response:
     """Create an upload of Upload-Length bytes; the body may hold its first bytes."""
+    request = caller.http
     check_version(request.headers)
     length, metadata = read_length(request.headers, "Upload-Length"), read_metadata(request.headers)
     check_metadata(metadata, caller, length)
-    named, asked = keyed(caller, key, "/v1/uploads"), {"length": length, "metadata": metadata}
+    named, asked = caller.request(), {"length": length, "metadata": metadata}
     if found := await named.found(asked):
         return await _created_before(caller, found[0])
     uploads, settings = _uploads(caller), caller.app.settings
@@ -81,48 +69,40 @@ async def create(caller: Writer, request: Request, key: Key = None) -> Response:
         return await _created_before(caller, first[0])
     more: Mapping[str, str] = {}
     if media_type_of(request) == CHUNK_TYPE or not length:
-        more = await _receive(caller, request, upload, 0)
+        more = await _receive(caller, upload, 0)
     return _created(upload, more, 201)
 
 
-@routes.head(ONE, response_class=Response, openapi_extra=headers("Tus-Resumable"))
-async def offset(caller: Writer, request: Request, token: str) -> Response:
+async def offset(caller: Caller, token: str) -> Response:
     """Return how many bytes have arrived (Upload-Offset)."""
-    check_version(request.headers)
+    check_version(caller.http.headers)
     upload = await _finished(caller, _find(caller, token))
     state = {"Upload-Offset": str(_uploads(caller).offset(upload)), "Upload-Length": str(upload.length)}
     return Response(headers={**RESUMABLE, **state, **expiry(upload.expires_at)})
 
 
-@routes.get(ONE, response_model=UploadAnswer)
-async def state(caller: Writer, token: str) -> Response:
+async def state(caller: Caller, token: str) -> dict[str, Any]:
     """Return how far an upload is, and what it became."""
     upload = await _finished(caller, _find(caller, token))
     result: dict[str, Any] = {"document": None, "image": None, "problem": None, **(upload.result or {})}
     here = {"offset": _uploads(caller).offset(upload), "length": upload.length}
-    return JsonAnswer({**here, "finished": upload.result is not None, **result})
+    return {**here, "finished": upload.result is not None, **result}
 
 
-@routes.patch(
-    ONE,
-    status_code=204,
-    response_class=Response,
-    openapi_extra=headers("Tus-Resumable", "Upload-Offset", optional=("Upload-Checksum",), body=True),
-)
-async def append(caller: Writer, request: Request, token: str) -> Response:
+async def append(caller: Caller, token: str) -> Response:
     """Append bytes at Upload-Offset. The last ones make the upload a document or an image."""
+    request = caller.http
     check_version(request.headers)
     if media_type_of(request) != CHUNK_TYPE:
         raise Rejected(415, "The body is not part of an upload.", f"send it with Content-Type: {CHUNK_TYPE}")
     upload = _find(caller, token)
-    more = await _receive(caller, request, upload, read_length(request.headers, "Upload-Offset"))
+    more = await _receive(caller, upload, read_length(request.headers, "Upload-Offset"))
     return Response(status_code=204, headers={**RESUMABLE, **expiry(upload.expires_at), **more})
 
 
-@routes.delete(ONE, status_code=204, response_class=Response, openapi_extra=headers("Tus-Resumable"))
-async def remove(caller: Writer, request: Request, token: str) -> Response:
+async def remove(caller: Caller, token: str) -> Response:
     """Remove an upload and what has arrived of it. What it became stays."""
-    check_version(request.headers)
+    check_version(caller.http.headers)
     _uploads(caller).remove(_find(caller, token))
     return Response(status_code=204, headers=RESUMABLE)
 
@@ -137,12 +117,13 @@ def _created(upload: Upload, more: Mapping[str, str], status: int) -> Response:
     return Response(status_code=status, headers={**RESUMABLE, **address, **expiry(upload.expires_at), **more})
 
 
-async def _receive(caller: Caller, request: Request, upload: Upload, offset: int) -> dict[str, str]:
+async def _receive(caller: Caller, upload: Upload, offset: int) -> dict[str, str]:
     """Take the bytes of a request, and use the upload if they are the last; return what to answer."""
     if upload.result is not None:
         raise Rejected(409, "The upload is finished.", f"see what it became: GET /v1/uploads/{upload.token}")
-    pieces = pieces_of(request, caller.app.settings.upload_bytes)
-    size = await receive(_uploads(caller), upload, offset, pieces, read_checksum(request.headers))
+    pieces = pieces_of(caller.http, caller.app.settings.upload_bytes)
+    checksum = read_checksum(caller.http.headers)
+    size = await receive(_uploads(caller), upload, offset, pieces, checksum)
     done = await _finished(caller, upload)
     if done.result and (problem := done.result.get("problem")):
         raise Rejected(problem["status"], problem["title"], problem["detail"])
@@ -177,3 +158,29 @@ def _find(caller: Caller, token: str) -> Upload:
 
 def _uploads(caller: Caller) -> PartialUploads:
     return caller.ctx.uploads
+
+
+ALL, WRITE = "/v1/uploads", Scope.WRITE
+ONE = f"{ALL}/{{token}}"
+OPERATIONS = (
+    HttpOperation("uploads.capabilities", f"OPTIONS {ALL}", capabilities, WRITE, status=204),
+    HttpOperation(
+        *("uploads.create", f"POST {ALL}", create, WRITE),
+        takes_key=True,
+        status=201,
+        answers={200: {"description": "It was created before."}},
+        headers=headers("Tus-Resumable", "Upload-Length", optional=("Upload-Metadata", "Upload-Checksum")),
+        reads=BODY,
+    ),
+    HttpOperation("uploads.offset", f"HEAD {ONE}", offset, WRITE, headers=headers("Tus-Resumable")),
+    HttpOperation("uploads.state", f"GET {ONE}", state, WRITE, answer=UploadAnswer),
+    HttpOperation(
+        *("uploads.append", f"PATCH {ONE}", append, WRITE),
+        status=204,
+        headers=headers("Tus-Resumable", "Upload-Offset", optional=("Upload-Checksum",)),
+        reads=BODY,
+    ),
+    HttpOperation(
+        "uploads.remove", f"DELETE {ONE}", remove, WRITE, status=204, headers=headers("Tus-Resumable")
+    ),
+)

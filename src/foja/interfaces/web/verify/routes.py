@@ -6,21 +6,19 @@ import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any, BinaryIO, cast
+from typing import Annotated, BinaryIO, cast
 
-from fastapi import Query, Request, Response
+from starlette.responses import Response
 
 from foja.errors import BadPayload
-from foja.interfaces.web.caller import Reader
+from foja.interfaces.web.caller import Caller
+from foja.interfaces.web.operation import BINARY, FORM, HttpOperation, describe_body
 from foja.interfaces.web.reference.answers.documents import ReportAnswer
-from foja.interfaces.web.reference.openapi import BINARY, FORM
-from foja.interfaces.web.routers import api_router
-from foja.interfaces.web.transfer.bodies import check_same_site, media_type_of, pieces_of
-from foja.interfaces.web.transfer.form import Form, FormReader
+from foja.interfaces.web.transfer.form import Form, open_body
 from foja.interfaces.web.verify.judge import VerifyRequest
 from foja.pure.judge.proof import MAX_BYTES
+from foja.pure.models.access.principal import Scope
 
-routes = api_router("/v1/verify", "verify")
 FIELDS = {"trust", "proof", "digest", "name", "domain", "at"}
 SMALL_BYTES = 1 << 20
 _FORM = {
@@ -35,33 +33,20 @@ _FORM = {
         "file": {**BINARY, "description": "a bundle or a file; the last part"},
     },
 }
-BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/octet-stream": {"schema": BINARY}, FORM: {"schema": _FORM}},
-    }
-}
 
 
-@routes.post("", response_model=ReportAnswer, openapi_extra=BODY)
 async def verify(
-    caller: Reader,
-    request: Request,
-    own_trust: Annotated[bool, Query(description="also trust the roots of this installation")] = False,
+    caller: Caller, *, own_trust: Annotated[bool, "also trust the roots of this installation"] = False
 ) -> Response:
     """Judge a bundle that is sent as it is, or a form with trust, proofs and, as its last part, the file.
 
     Each request is judged in a process of its own, with limits of time and memory; 429 if too many run.
     """
-    judges = caller.ctx.judges
+    judges, most = caller.ctx.judges, caller.app.settings.upload_bytes
     judges.check_room()
-    check_same_site(request)
-    pieces = pieces_of(request, caller.app.settings.upload_bytes)
-    wanted = VerifyRequest()
+    form, pieces = await open_body(caller.http, most, FIELDS, max_field=MAX_BYTES + 1, file_optional=True)
+    wanted = _parse(form) if form else VerifyRequest()
     with tempfile.TemporaryFile() as file:
-        if media_type_of(request) == FORM:
-            reader = FormReader(request, pieces, max_field=MAX_BYTES + 1, file_optional=True)
-            wanted, pieces = _parse(await reader.open()), reader.pieces()
         size = await _write(pieces, cast("BinaryIO", file))
         if not size and wanted.digest is None:
             raise BadPayload("there is nothing to judge: send a bundle, a file, or a digest with proofs")
@@ -80,8 +65,6 @@ async def _write(pieces: AsyncIterator[bytes], file: BinaryIO) -> int:
 
 def _parse(form: Form) -> VerifyRequest:
     """Return what a form says besides its file."""
-    if unknown := sorted({part.name for part in form.parts} - FIELDS):
-        raise BadPayload(f"the form has no field {unknown[0]!r}: expected file, {', '.join(sorted(FIELDS))}")
     texts = {name: form.text(name) for name in ("digest", "name", "domain", "at")}
     try:
         at = datetime.fromisoformat(texts["at"]) if texts["at"] else None
@@ -95,3 +78,13 @@ def _parse(form: Form) -> VerifyRequest:
         name=texts["name"] or form.filename,
         domain=texts["domain"],
     )
+
+
+OPERATIONS = (
+    HttpOperation(
+        *("verify.judge", "POST /v1/verify", verify, Scope.READ),
+        queried=True,
+        answer=ReportAnswer,
+        reads=describe_body({"application/octet-stream": BINARY, FORM: _FORM}),
+    ),
+)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import BinaryIO
 
-from foja.errors import BadBundle
+from foja.errors import BadBundle, Malformed
 from foja.pure.core.bundle import asic, manifest, names
 from foja.pure.core.bundle.asic import AsicManifest, encode_group
 from foja.pure.core.bundle.assembly import group_listing, sealed_group
@@ -16,6 +16,9 @@ from foja.pure.core.bundle.manifest import Manifest
 from foja.pure.core.bundle.reader import Container, open_container
 from foja.pure.judge.container.copies import check_copies
 from foja.pure.judge.detached import Detached
+from foja.pure.proofs import ers
+from foja.pure.proofs.finding import Flaw
+from foja.pure.proofs.tsa.token import read_token
 from foja.pure.quotation import quoted
 
 MAX_SEALS = 100
@@ -220,23 +223,39 @@ def _check_listed(seal: Seal, listed: tuple[str, ...], digests: dict[str, bytes]
     files, present = seal.files.digests, set(listed)
     for name in listed:
         if name not in files:
-            raise BadBundle(
-                "UNREFERENCED_ENTRY", f"{quoted(name)} is not in the sealed list of files: it was added later"
-            )
+            detail = f"{quoted(name)} was added after the bundle was sealed"
+            raise BadBundle("UNREFERENCED_ENTRY", _unlike(seal, name, detail))
     for name, digest in files.items():
         if name not in present:
-            raise BadBundle(
-                "MISSING_ENTRY", f"{quoted(name)} is in the sealed list of files, but was removed"
-            )
+            detail = f"{quoted(name)} was removed after the bundle was sealed"
+            raise BadBundle("MISSING_ENTRY", _unlike(seal, name, detail))
         if digests[name] != digest:
-            raise BadBundle("MANIFEST_DIGEST", _changed(name))
+            what = "the document inside" if name.startswith(names.DOCUMENT) else "a file inside"
+            detail = f"{what} was changed after it was sealed: {quoted(name)}"
+            raise BadBundle("MANIFEST_DIGEST", _unlike(seal, name, detail))
     if tuple(files) != listed:
         raise BadBundle("NON_CANONICAL", f"the list under {seal.path} is not in the order of the files")
 
 
-def _changed(name: str) -> str:
-    what = "the document inside" if name.startswith(names.DOCUMENT) else "a file inside"
-    return f"{what} was changed after it was sealed: {quoted(name)}"
+def _unlike(seal: Seal, name: str, detail: str) -> str:
+    """Return what was done to a file, or that its list is not the sealed one: then the list may be false."""
+    if _seals_list(seal):
+        return detail
+    return f"the list of files is not the one that was sealed, and {quoted(name)} does not fit it"
+
+
+def _seals_list(seal: Seal) -> bool:
+    """Return whether the token or record of a seal is about its list, whoever made it."""
+    digest, token = sha256(seal.listed).digest(), seal.token
+    try:
+        if seal.group:
+            record = ers.read_record(token)
+            if digest not in ers.members(token):
+                return False
+            digest, token = ers.root_of(record.lists), record.token
+        return read_token(token).info.imprint == digest
+    except (Flaw, Malformed):
+        return False
 
 
 def _digests(container: Container) -> dict[str, bytes]:

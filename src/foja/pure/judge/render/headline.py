@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from foja.pure.core.bundle.names import META
-from foja.pure.judge.render.notices import WRONG, explain
+from foja.pure.judge.render.notices import WRONG, WRONG_SEAL, explain
 from foja.pure.judge.render.statements import say_briefly
 from foja.pure.judge.render.translations import index_of, text
 from foja.pure.judge.render.words import (
@@ -138,7 +138,8 @@ def _wrong(invalid: Sequence[Finding], language: str) -> str:
 def _fault(finding: Finding, language: str) -> str:
     sentence = say_times(explain(finding, language)[0], language)
     if finding.reason in WRONG and finding.evidence != _LEDGER:
-        sentence = WRONG[finding.reason][index_of(language)]
+        wrong = WRONG_SEAL if finding.evidence == _SEAL else WRONG[finding.reason]
+        sentence = wrong[index_of(language)]
     plain = finding.evidence == "container" and bool(sentence)
     return sentence if plain else f"{kind_name(finding, language)}: {sentence}".removesuffix(": ")
 

@@ -115,11 +115,10 @@ _PATTERNS: Final = {
     f"a file inside was changed after it was sealed: {_Q}": (
         "un archivo de dentro se cambió después de sellarlo: {0}"
     ),
-    f"{_Q} is not in the sealed list of files: it was added later": (
-        "{0} no está en la lista sellada de archivos: se añadió después"
-    ),
-    f"{_Q} is in the sealed list of files, but was removed": (
-        "{0} está en la lista sellada de archivos, pero se quitó"
+    f"{_Q} was added after the bundle was sealed": "{0} se añadió después de sellar el paquete",
+    f"{_Q} was removed after the bundle was sealed": "{0} se quitó después de sellar el paquete",
+    f"the list of files is not the one that was sealed, and {_Q} does not fit it": (
+        "la lista de archivos no es la que se selló, y {0} no concuerda con ella"
     ),
     f"{_Q} does not match the CRC-32 in its header": (
         "{0} no coincide con la suma de control de su cabecera: está dañado o se cambió"
@@ -222,6 +221,11 @@ WRONG: Final[dict[Reason, tuple[str, str]]] = {
     Reason.DIGEST_MISMATCH: _OTHER_DOCUMENT,
     Reason.IMPRINT_MISMATCH: _OTHER_DOCUMENT,
 }
+# A seal is about the list of files, not about the document.
+WRONG_SEAL: Final = (
+    "the list of files is not the one that was sealed",
+    "la lista de archivos no es la que se selló",
+)
 
 REASONS: Final[dict[str, str]] = {
     "MALFORMED": "los bytes no están en el formato que dicen tener",

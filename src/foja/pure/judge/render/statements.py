@@ -11,7 +11,7 @@ from foja.pure.judge.render.translations import text
 from foja.pure.judge.render.words import say_time, stream_of
 from foja.pure.judge.report import Report
 from foja.pure.proofs.contents import Act, Completeness, Contents, Statement
-from foja.pure.proofs.finding import Finding, Reason, Status
+from foja.pure.proofs.finding import Finding, Status
 from foja.pure.quotation import LONGEST_LINE, quoted
 
 INLINE = 60  # characters of a quotation that is a part of a sentence; a longer one has its own line
@@ -56,12 +56,11 @@ def section(report: Report, language: str) -> Section | None:
     if found is None or found.contents is None or found.status is Status.INVALID:
         return None
     contents = found.contents
-    proven = found.status is Status.VERIFIED or found.reason is Reason.BODY_ERASED
     left_out = contents.events - len(contents.statements)
     return Section(
         text("said_title", language),
         text("complete_title", language),
-        text("said_proven" if proven else "said_unproven", language),
+        text("said_unproven" if contents.size is None else "said_proven", language),
         tuple(say(each, report.names, language) for each in contents.statements),
         len(contents.statements) // 2 if left_out else None,
         text("said_left_out", language, count=f"{left_out:,}") if left_out else "",
@@ -132,10 +131,10 @@ def _actor(actor: str | None, names: Names, language: str) -> str:
 def _complete(contents: Contents, whole: Completeness, found: Finding, language: str) -> Iterator[str]:
     """Yield what is complete and what is not; numbers are those of events."""
     stream, last = stream_of(contents, language), contents.events - 1
-    log = next((item.name for item in found.rests_on if item.kind == "log"), None)
-    if found.status is Status.VERIFIED and log and contents.size is not None:
-        size = f"{contents.size:,}"
-        values = {"stream": stream, "last": last, "next": last + 1, "log": quoted(log), "size": size}
+    if contents.size is not None:
+        logs = [quoted(item.name) for item in found.rests_on if item.kind == "log"]
+        log, size = logs[0] if logs else text("trusted_log", language), f"{contents.size:,}"
+        values = {"stream": stream, "last": last, "next": last + 1, "log": log, "size": size}
         yield text("whole_proven", language, **values)
     else:
         yield text("whole_unproven", language, stream=stream, last=last)

@@ -138,12 +138,12 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     ),
     "outlived_note": (
         (
-            "Old certificate: it ended or was revoked after its use, without a renewal before. What rests "
-            "on it: {titles}."
+            "Old certificate: it ended or was revoked after the time that the evidence states, without a "
+            "renewal before. What rests on it: {titles}."
         ),
         (
-            "Certificado antiguo: caducó o fue revocado después de su uso, sin renovación antes. Lo que se "
-            "basa en él: {titles}."
+            "Certificado antiguo: caducó o fue revocado después de la hora que la prueba declara, sin "
+            "renovación antes. Lo que se basa en él: {titles}."
         ),
     ),
     "renewed_note": (
@@ -167,6 +167,7 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "this file only: it could not be compared with a log",
         "este archivo y nada más: no se pudo comparar con un registro",
     ),
+    "trusted_log": ("a log that you trust", "un registro en que usted confía"),
     "log_without_body": (
         "a log that you trust, though the content of an event is erased or withheld",
         "un registro en que usted confía, aunque el contenido de un evento está borrado o retenido",
@@ -203,23 +204,26 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     ),
     "unprotected": (
         (
-            "No proof: the file has none of the document itself, and none was requested. Its sender must "
-            "protect it first (`foja protect`, or “Protect” on its page), and then send the bundle."
+            "No proof: the file has none of the document itself, and the history shown requests none. Its "
+            "sender must protect it first (`foja protect`, or “Protect” on its page), and then send the "
+            "bundle."
         ),
         (
-            "Sin prueba: el archivo no tiene ninguna del propio documento, ni se pidió. Quien lo envía debe "
-            "protegerlo primero (`foja protect`, o “Proteger” en su página) y después enviar el paquete."
+            "Sin prueba: el archivo no tiene ninguna del propio documento, ni la solicita el historial "
+            "mostrado. Quien lo envía debe protegerlo primero (`foja protect`, o “Proteger” en su página) y "
+            "después enviar el paquete."
         ),
     ),
     "unworked": (
         (
-            "No proof: it was requested on {time}, and none was made before the file was written. Its sender "
-            "must look why (`foja explain`), start `foja worker` if none runs, and send the bundle again."
+            "No proof: the history shown requests one on {time}, and the file has none of the document "
+            "itself. Its sender must look why (`foja explain`), start `foja worker` if none runs, and send "
+            "the bundle again."
         ),
         (
-            "Sin prueba: se solicitó el {time}, y no se hizo ninguna antes de escribir el archivo. Quien lo "
-            "envía debe ver por qué (`foja explain`), arrancar `foja worker` si no hay ninguno y enviar el "
-            "paquete otra vez."
+            "Sin prueba: el historial mostrado solicita una el {time}, y el archivo no tiene ninguna del "
+            "propio documento. Quien lo envía debe ver por qué (`foja explain`), arrancar `foja worker` si "
+            "no hay ninguno y enviar el paquete otra vez."
         ),
     ),
     # what events say
@@ -326,21 +330,33 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         "Solicitudes de herramientas de las que no se muestra un resultado: {numbers}.",
     ),
     "whole_no_tools": (
-        "A result is shown for every request of a tool.",
-        "De cada solicitud de herramienta se muestra un resultado.",
+        "No request of a tool is shown without its result.",
+        "No se muestra ninguna solicitud de herramienta sin su resultado.",
     ),
     "whole_approvals": (
         "Approvals that are open, since no decision is shown: {numbers}.",
         "Aprobaciones abiertas, porque no se muestra una decisión: {numbers}.",
     ),
-    "whole_no_approvals": ("No approval is open.", "No hay aprobaciones abiertas."),
-    "whole_expired": ("Approvals that expired: {numbers}.", "Aprobaciones que caducaron: {numbers}."),
-    "whole_no_expired": ("No approval expired.", "No caducó ninguna aprobación."),
+    "whole_no_approvals": (
+        "No approval is shown without its decision.",
+        "No se muestra ninguna aprobación sin su decisión.",
+    ),
+    "whole_expired": (
+        "Approvals that are recorded as expired: {numbers}.",
+        "Aprobaciones que constan como caducadas: {numbers}.",
+    ),
+    "whole_no_expired": (
+        "No approval is recorded as expired.",
+        "No consta ninguna aprobación caducada.",
+    ),
     "whole_voided": (
         "Numbers that were given and not used: {numbers}.",
         "Números que se asignaron y no se usaron: {numbers}.",
     ),
-    "whole_no_voided": ("Every number that was given was used.", "Se usaron todos los números asignados."),
+    "whole_no_voided": (
+        "Each of these numbers was used.",
+        "Se usaron todos estos números.",
+    ),
     "whole_reason": (
         "Number {seq} was not used, for the reason {reason}.",
         "El número {seq} no se usó, por el motivo {reason}.",

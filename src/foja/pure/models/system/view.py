@@ -1,4 +1,4 @@
-"""Candidates, runs and the report of the hygiene, as callers see them."""
+"""Candidates, runs and the report of orphans, as callers see them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class OrphanTotals:
 
 @dataclass(frozen=True, slots=True)
 class OrphanReport(OrphanTotals):
-    """How the hygiene of the store stands. Ratios are parts of all that were staged."""
+    """The state of orphans in the store. Ratios are parts of all that were staged."""
 
     rescued_ratio: Annotated[float, "candidates that something began to refer to"]
     false_positive_ratio: Annotated[float, "candidates that something had referred to before"]

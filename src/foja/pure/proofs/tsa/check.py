@@ -144,7 +144,8 @@ def _old_algorithms(token: Token, chain: tuple[Certificate, ...], terms: Terms) 
 def _check_imprint(info: Info, digest: bytes, algorithm: str) -> None:
     """T3: it is about this digest."""
     if info.algorithm != algorithm:
-        detail = f"it is about a digest by {info.algorithm or 'an unknown algorithm'}, not by {algorithm}"
+        used = info.algorithm or "an algorithm that is not supported"
+        detail = f"it is about a digest by {used}, not by {algorithm}"
         raise Flaw(Reason.IMPRINT_ALGORITHM, detail, Status.INVALID if info.algorithm else Status.UNSUPPORTED)
     if not hmac.compare_digest(info.imprint, digest):
         raise Flaw(Reason.IMPRINT_MISMATCH, f"it is about another digest: {info.imprint.hex()}")

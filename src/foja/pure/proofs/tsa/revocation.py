@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from cryptography import x509
@@ -19,6 +20,7 @@ from foja.pure.proofs.notices import OLD_CERTIFICATE
 from foja.pure.proofs.tsa.certificate import Certificate
 
 MAX_BYTES = 1_048_576
+_OPENED = 128  # lists that are kept: more than one token and a usual trust have
 _COMPROMISED = {None, ReasonFlags.key_compromise, ReasonFlags.ca_compromise, ReasonFlags.aa_compromise}
 
 
@@ -129,13 +131,21 @@ def _read_crl(each: Certificate, above: Sequence[Certificate], data: bytes) -> R
     try:
         if len(data) > MAX_BYTES:
             return None
-        found = x509.load_der_x509_crl(data)
-        issuer = next((one for one in above if _signed(found, one)), None)
+        found, issuer = _open(data, tuple(above))
         if issuer is None:
             return None
         return _listed(found, each) or (_absent(found, each) if issuer == above[0] else None)
     except Exception:  # the library raises many types for unreadable bytes
         return None
+
+
+@lru_cache(maxsize=_OPENED)
+def _open(
+    data: bytes, above: tuple[Certificate, ...]
+) -> tuple[x509.CertificateRevocationList, Certificate | None]:
+    """Return a list, and which of these issuers signed it: a long one is read and checked once."""
+    found = x509.load_der_x509_crl(data)
+    return found, next((one for one in above if _signed(found, one)), None)
 
 
 def _signed(found: x509.CertificateRevocationList, issuer: Certificate) -> bool:

@@ -116,7 +116,7 @@ create table foja.cosigner (
     public_key bytea not null check (octet_length(public_key) in (32, 1312)),
     vkey text not null,
     seen bigint not null default 0,
-    fault text,                          -- away | refused | invalid | another history | forgot; null: none
+    fault text check (fault in ('away', 'refused', 'invalid', 'another history', 'forgot')),  -- null: none
     detail text,
     since timestamptz not null default clock_timestamp(),
     primary key (origin, public_key)

@@ -74,6 +74,9 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.check_source('sweeper');
     perform foja.check_size(p_reason, 8192, 'a reason');
+    if p_reason = '' then
+        perform foja.refuse('bad_payload', 'a log is halted for a reason; say which');
+    end if;
     update foja.log set halted = p_reason where origin = p_origin and halted is null;
 end $$;
 
@@ -146,6 +149,8 @@ create function foja.record_cosigner_fault(
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.check_source('sweeper');
+    perform foja.check_cosigner_key(p_vkey, p_key);
+    perform foja.check_size(p_detail, 8192, 'a detail');
     insert into foja.cosigner as c (origin, public_key, vkey, fault, detail)
     values (p_origin, p_key, p_vkey, p_fault, p_detail)
     on conflict (origin, public_key) do update

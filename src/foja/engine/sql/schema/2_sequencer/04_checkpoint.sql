@@ -88,6 +88,22 @@ begin
     end if;
 end $$;
 
+-- Refuse the public key of a cosigner unless its text (C2SP) names this key, and a name that readers of a note accept: no
+-- white space, no plus, no control character, at most 255 bytes. A line with another name would spoil every proof.
+create function foja.check_cosigner_key(p_vkey text, p_key bytea) returns void
+language plpgsql immutable as $$
+declare
+    name text := split_part(p_vkey, '+', 1);
+    kind bytea := case when octet_length(p_key) = 1312 then '\x06'::bytea else '\x04' end;
+begin
+    if name !~ '^[^\u0001-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$' or octet_length(name) > 255
+            or p_vkey is distinct from format('%s+%s+%s', name,
+                encode(substring(sha256(convert_to(name || E'\n', 'UTF8') || kind || p_key) for 4), 'hex'),
+                foja.base64(kind || p_key)) then
+        perform foja.refuse('bad_payload', 'this is not the public key of a cosigner: a name, its id and the key as one text');
+    end if;
+end $$;
+
 -- Refuse a cosignature unless its key signed the checkpoint at the time that it says, and more than any log has: readers
 -- refuse a note with too many. PostgreSQL cannot check ML-DSA-44 (kind 6): of such a line only the key and the size are
 -- compared; whoever asked for it has checked it, and `foja fsck` does.
@@ -100,12 +116,10 @@ declare
     signature bytea := foja.signature_of(p_line, name, kind, p_key);
     signed text;
 begin
+    perform foja.check_cosigner_key(p_vkey, p_key);
     select format(E'cosignature/v1\ntime %s\n%s\n', ('x' || encode(substring(signature for 8), 'hex'))::bit(64)::bigint,
         split_part(c.note, E'\n\n', 1)) into signed from foja.checkpoint c where c.origin = p_origin and c.size = p_size;
     if octet_length(signature) is distinct from (case when quantum_safe then 2428 else 72 end)
-            or p_vkey is distinct from format('%s+%s+%s', name,
-                encode(substring(sha256(convert_to(name || E'\n', 'UTF8') || kind || p_key) for 4), 'hex'),
-                foja.base64(kind || p_key))
             or not (quantum_safe or foja.is_signed(p_key, convert_to(signed, 'UTF8'), substring(signature from 9))) then
         perform foja.refuse('bad_payload', format('%s did not sign the checkpoint of %s leaves', name, p_size));
     elsif (select count(*) from foja.cosignature c where c.origin = p_origin and c.size = p_size) >= 32 then

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from fastapi import Request, Response
+from starlette.responses import Response
 
 from foja.engine.ledger.event import Event
-from foja.interfaces.web.caller import Caller, Reader, Retrier, Writer
+from foja.interfaces.web.caller import Caller
 from foja.interfaces.web.pages.documents.explanation import translate
-from foja.interfaces.web.pages.documents.index import TONES, evidence_of, possible
-from foja.interfaces.web.pages.frame.errors import page_router
-from foja.interfaces.web.pages.frame.forms import field, read_form, see_other
-from foja.interfaces.web.pages.frame.page import Requested
-from foja.interfaces.web.pages.texts.documents import TEXTS
+from foja.interfaces.web.pages.documents.index import TONES, possible
+from foja.interfaces.web.pages.frame.forms import form
+from foja.interfaces.web.pages.frame.page import Page
+from foja.interfaces.web.pages.frame.route import PageRoute
 from foja.pure.judge.render.notices import translate as translate_notice
 from foja.pure.models.documents.events import Evidence
 from foja.pure.models.documents.projection import EvidenceView
@@ -43,7 +42,6 @@ _ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {
     Evidence.BITCOIN: (".ots", ".header"),
     Evidence.REKOR: (".sigstore.json", ".rekor.json"),
 }
-routes = page_router(prefix="/documents")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +56,9 @@ class Moment:
     details: Sequence[str]
 
 
-@routes.get("/{document_id}")
-async def show(caller: Reader, page: Requested, document_id: str) -> Response:
+async def show(page: Page, document_id: str) -> Response:
     """Show one document; the script shows it again when it has a new event."""
+    caller = page.caller
     documents = caller.app.documents
     view = await documents.view(document_id)
     events = await documents.events(view.id)
@@ -69,9 +67,8 @@ async def show(caller: Reader, page: Requested, document_id: str) -> Response:
     )
     return page.render(
         "documents/detail.html",
-        TEXTS,
+        "documents",
         names=await caller.names(each.actor for each in events),
-        principal=caller.principal,
         view=view,
         added=added,
         explanation=translate(view.explain, page.language),
@@ -86,22 +83,6 @@ async def show(caller: Reader, page: Requested, document_id: str) -> Response:
         possible=possible(caller),
         given_up=[each for each in view.evidence if each.status is EvidenceStatus.GIVEN_UP],
     )
-
-
-@routes.post("/{document_id}/protect")
-async def protect(caller: Writer, request: Request, document_id: str) -> Response:
-    """Request evidence of the document as it is now."""
-    form = await read_form(request)
-    await caller.app.documents.protect(document_id, evidence_of(form), actor=caller.principal.actor)
-    return see_other(f"/documents/{document_id}")
-
-
-@routes.post("/{document_id}/retry")
-async def retry(caller: Retrier, request: Request, document_id: str) -> Response:
-    """Grant new attempts for an evidence that was given up."""
-    evidence = field(await read_form(request), "evidence")
-    await caller.app.documents.retry(document_id, evidence, actor=caller.principal.actor)
-    return see_other(f"/documents/{document_id}")
 
 
 async def _proofs(caller: Caller, view: DocumentView) -> dict[str, list[str]]:
@@ -125,3 +106,11 @@ def _moments(events: Sequence[Event]) -> Iterator[Moment]:
         named = [body[name] for name in _DETAILS if body.get(name) not in (None, "")]
         details = [quoted(str(each), LONGEST_LINE) for each in named]
         yield Moment(event.seq, event.at, event.kind, tone, event.actor, details)
+
+
+ONE = "/documents/{document_id}"
+PAGES = (
+    PageRoute(f"GET {ONE}", show),
+    form(f"{ONE}/protect", "document.protect", ONE),
+    form(f"{ONE}/retry", "document.retry", ONE),
+)

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
-from typing import Annotated, Final
+from functools import cache
+from importlib.resources import files
+from typing import Final
 
-from fastapi import Depends, Request
+from starlette.requests import Request
 
 LANGUAGES: Final = ("en", "es")
 COOKIE: Final = "foja_lang"
-Table = Mapping[str, tuple[str, str]]  # each text in English and in Spanish, by its name
+FOLDER: Final = files("foja.interfaces.web.pages") / "texts"  # a file for each place
+Table = Mapping[str, Mapping[str, str]]  # each text by its name and its language
+
+
+@cache
+def read_texts(place: str) -> Table:
+    """Return the texts of a place in all languages. A file is read once."""
+    return tomllib.loads((FOLDER / f"{place}.toml").read_text("utf-8"))
 
 
 class Texts:
-    """The texts of some tables in one language. A name that no table has is an error."""
+    """The texts of some places in one language. A name that no place has is an error."""
 
-    def __init__(self, language: str, *tables: Table) -> None:
-        self.language, at = language, LANGUAGES.index(language)
-        self._texts = {name: texts[at] for table in tables for name, texts in table.items()}
+    def __init__(self, language: str, *places: str) -> None:
+        self.language = language
+        self._texts = {name: text[language] for place in places for name, text in read_texts(place).items()}
 
     def __call__(self, name: str, **values: object) -> str:
         """Return a text, with these values in it."""
@@ -25,7 +35,7 @@ class Texts:
         return text.format(**values) if values else text
 
     def get(self, name: str, default: str) -> str:
-        """Return a text, or another one if no table has it: for names that others chose."""
+        """Return a text, or another one if no place has it: for names that others chose."""
         return self._texts.get(name, default)
 
     def named(self) -> dict[str, str]:
@@ -53,6 +63,3 @@ def language_of(request: Request) -> str:
     """Return the language of the page that a request asks for: of its address, its cookie, its browser."""
     requested = request.query_params.get("lang") or request.cookies.get(COOKIE)
     return choose_language(requested, request.headers.get("accept-language", ""))
-
-
-Language = Annotated[str, Depends(language_of)]

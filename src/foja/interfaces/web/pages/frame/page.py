@@ -5,21 +5,24 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
-from fastapi import Depends, Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import Response
 
+from foja.app import App
 from foja.interfaces.web.access.cookies import read_cookie
+from foja.interfaces.web.caller import Caller
+from foja.interfaces.web.context import context_of
 from foja.interfaces.web.pages.frame import times
-from foja.interfaces.web.pages.frame.language import COOKIE, LANGUAGES, Language, Table, Texts
+from foja.interfaces.web.pages.frame.language import COOKIE, LANGUAGES, Texts, language_of
 from foja.interfaces.web.pages.frame.navigation import GROUPS, is_current
 from foja.interfaces.web.pages.frame.static import static_url
-from foja.interfaces.web.pages.texts.shared import TEXTS as SHARED
 from foja.pure.models.access.login import form_token
-from foja.pure.models.access.principal import Principal, Scope
+from foja.pure.models.access.principal import Scope
 from foja.pure.quotation import quoted
 
 POLICY: Final = (
@@ -67,26 +70,36 @@ ENVIRONMENT: Final = _environment()
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A requested page: its address and its language."""
+    """A requested page: its address, and who asks for it."""
 
     request: Request
-    language: str
+    visitor: Caller | None = None  # None: without a valid key, token or session
 
-    def texts(self, *tables: Table) -> Texts:
-        """Return the texts of these tables, and those that all pages share."""
-        return Texts(self.language, SHARED, *tables)
+    @property
+    def language(self) -> str:
+        """The language of the page."""
+        return language_of(self.request)
 
-    def render(
-        self,
-        template: str,
-        *tables: Table,
-        principal: Principal | None = None,
-        status: int = 200,
-        **values: Any,
-    ) -> Response:
-        """Return a page from its template, with the texts of these tables as `t`."""
+    @property
+    def caller(self) -> Caller:
+        """Who asks for a page that only some may open."""
+        assert self.visitor is not None
+        return self.visitor
+
+    @property
+    def installation(self) -> App:
+        """The app of the whole installation."""
+        return context_of(self.request).app
+
+    def texts(self, *places: str) -> Texts:
+        """Return the texts of these places, and those that all pages share."""
+        return Texts(self.language, "shared", *places)
+
+    def render(self, template: str, *places: str, status: int = 200, **values: Any) -> Response:
+        """Return a page from its template, with the texts of these places as `t`."""
+        principal = self.visitor.principal if self.visitor else None
         text = ENVIRONMENT.get_template(template).render(
-            t=self.texts(*tables),
+            t=self.texts(*places),
             language=self.language,
             others=[(each, self.address(lang=each)) for each in LANGUAGES if each != self.language],
             path=self.request.url.path,
@@ -105,7 +118,7 @@ class Page:
 
     def _form_token(self) -> str:
         """Return the token that the forms of this session need; empty without a session."""
-        cookie = read_cookie(self.request, self.request.app.state.ctx.front, "session")
+        cookie = read_cookie(self.request, context_of(self.request).front, "session")
         return form_token(cookie) if cookie else ""
 
     def address(self, **changes: object) -> str:
@@ -117,11 +130,3 @@ class Page:
 
 def _may_nothing(scope: Scope) -> bool:
     return False
-
-
-async def page_of(request: Request, language: Language) -> Page:
-    """Return the page that a request asks for."""
-    return Page(request, language)
-
-
-Requested = Annotated[Page, Depends(page_of)]

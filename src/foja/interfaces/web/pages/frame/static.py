@@ -7,7 +7,11 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Final
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from foja.interfaces.web.operation import HttpOperation
 
 FOLDER: Final = files("foja.interfaces.web") / "static"
 TYPES: Final = {
@@ -16,7 +20,6 @@ TYPES: Final = {
     "svg": "image/svg+xml",
 }
 FOR_EVER: Final = "public, max-age=31536000, immutable"
-routes = APIRouter(include_in_schema=False)
 
 
 def static_url(name: str) -> str:
@@ -35,7 +38,6 @@ def version() -> str:
     return sha256(b"".join(digests)).hexdigest()[:16]
 
 
-@routes.get("/static/{name}")
 async def static(request: Request, name: str) -> Response:
     """Serve a static file, or 304 if the client has the same version."""
     data, kind = _read(name)
@@ -46,8 +48,7 @@ async def static(request: Request, name: str) -> Response:
     return Response(data, headers=headers, media_type=kind)
 
 
-@routes.get("/static/{wanted}/{name}")
-async def versioned(wanted: str, name: str) -> Response:
+async def versioned(_: Request, wanted: str, name: str) -> Response:
     """Serve a static file that a browser may keep, if it is of the wanted version."""
     data, kind = _read(name)
     kept = FOR_EVER if wanted == version() else "no-store"
@@ -61,3 +62,9 @@ def _read(name: str) -> tuple[bytes, str]:
     if kind is None or not (FOLDER / name).is_file():
         raise HTTPException(404)
     return (FOLDER / name).read_bytes(), kind
+
+
+OPERATIONS: Final = (
+    HttpOperation("static.newest", "GET /static/{name}", static, None, described=False),
+    HttpOperation("static.versioned", "GET /static/{wanted}/{name}", versioned, None, described=False),
+)

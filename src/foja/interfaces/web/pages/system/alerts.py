@@ -4,31 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from fastapi import Depends, HTTPException, Response
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from foja.app import App
 from foja.domains.alerts.assembly import RUNBOOKS
 from foja.domains.alerts.runbook_files import read_runbook
 from foja.domains.alerts.service import AlertView
 from foja.engine.observe.overview import Overview, read_overview
-from foja.interfaces.web.caller import Caller, Operator, needs
 from foja.interfaces.web.pages.frame.background import Background
-from foja.interfaces.web.pages.frame.errors import page_router
-from foja.interfaces.web.pages.frame.page import Requested
+from foja.interfaces.web.pages.frame.page import Page
+from foja.interfaces.web.pages.frame.route import PageRoute
 from foja.interfaces.web.pages.frame.times import span
 from foja.interfaces.web.pages.overview import SLOW_QUEUE
 from foja.interfaces.web.pages.system.alert_rows import TONES, alert_groups, alert_row, amount, is_current
 from foja.interfaces.web.pages.system.runbook import runbook_markup
-from foja.interfaces.web.pages.texts.system.alert_summaries import TEXTS as SUMMARIES
-from foja.interfaces.web.pages.texts.system.alerts import TEXTS
 from foja.pure.models.access.principal import Scope
 from foja.pure.models.alerts.table import ALERTS
 
 NOTICES: Final = 20
-Steward = Annotated[Caller, Depends(needs(Scope.OPERATE, installation=True))]
-routes = page_router(prefix="/alerts")
+PLACES: Final = ("alerts", "alert_summaries")
 
 
 async def _views(app: App) -> dict[str, AlertView]:
@@ -48,10 +45,10 @@ class Condition:
     path: str
 
 
-@routes.get("")
-async def show(caller: Operator, page: Requested) -> Response:
+async def show(page: Page) -> Response:
     """Show what is wrong for this tenant, and to the operators of the installation all its alerts."""
-    found = await read_overview(caller.ctx.app.reader, caller.principal.tenant)
+    caller, app = page.caller, page.installation
+    found = await read_overview(app.reader, caller.principal.tenant)
     conditions = sorted(_conditions(found), key=lambda each: not each.firing)
     values: dict[str, Any] = {
         "conditions": conditions,
@@ -61,35 +58,30 @@ async def show(caller: Operator, page: Requested) -> Response:
         "evaluation": None,
     }
     if caller.principal.installation:
-        values |= await _alerts(caller.ctx.app)
+        values |= await _alerts(app)
     return page.render(
         "system/alerts.html",
-        TEXTS,
-        SUMMARIES,
-        principal=caller.principal,
+        *PLACES,
         tones=TONES,
         amount=amount,
         alerts=ALERTS,
-        runbooks=_published(caller.ctx.app),
+        runbooks=_published(app),
         **values,
     )
 
 
-@routes.get("/{name}")
-async def show_runbook(caller: Steward, page: Requested, name: str) -> Response:
+async def show_runbook(page: Page, name: str) -> Response:
     """Show one alert with its runbook."""
     if name not in ALERTS:
         raise HTTPException(404, f"there is no alert {name!r}; the page of alerts lists all of them")
-    app, alert = caller.ctx.app, ALERTS[name]
+    app, alert = page.installation, ALERTS[name]
     text = read_runbook(alert, page.language)
     row = alert_row(
         alert, app.alerts.limits[name], await app.alerts.last(), await VIEWS.wait(app), app.alerts.seconds
     )
     return page.render(
         "system/alert.html",
-        TEXTS,
-        SUMMARIES,
-        principal=caller.principal,
+        *PLACES,
         row=row,
         tones=TONES,
         amount=amount,
@@ -107,7 +99,7 @@ async def _alerts(app: App) -> dict[str, Any]:
         "evaluation": evaluation,
         "current": is_current(evaluation, app.alerts.seconds),
         "read": VIEWS.last(app) is not None,
-        "notices": [each for each in await app.alerts.history(NOTICES) if each["alert"] in ALERTS],
+        "notices": [each for each in await app.alerts.history(NOTICES) if each.alert in ALERTS],
     }
 
 
@@ -129,3 +121,9 @@ def _conditions(found: Overview) -> Iterator[Condition]:
 
 def _joined(names: Sequence[str]) -> str:
     return ", ".join(names)
+
+
+PAGES = (
+    PageRoute("GET /alerts", show, Scope.OPERATE),
+    PageRoute("GET /alerts/{name}", show_runbook, Scope.OPERATE, installation=True),
+)

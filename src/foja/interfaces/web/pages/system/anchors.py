@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import Depends, Request, Response
+from starlette.responses import Response
 
 from foja.app import App
 from foja.engine.anchors.network import Readiness
-from foja.engine.anchors.setup import missing_settings
-from foja.errors import FojaError
-from foja.interfaces.web.caller import Caller, needs
+from foja.engine.anchors.setup import Words, missing_settings
+from foja.errors import Refused
 from foja.interfaces.web.pages.frame.background import Background
-from foja.interfaces.web.pages.frame.errors import page_router
-from foja.interfaces.web.pages.frame.forms import read_form, see_other
-from foja.interfaces.web.pages.frame.page import Requested
-from foja.interfaces.web.pages.texts.system.anchors import TEXTS, WORDS
+from foja.interfaces.web.pages.frame.forms import act, form, see_other
+from foja.interfaces.web.pages.frame.page import Page
+from foja.interfaces.web.pages.frame.route import PageRoute
 from foja.pure.models.access.principal import Scope
 from foja.pure.models.anchors.view import STATUSES
 
 LIST_LIMIT: Final = 50
 DAYS: Final = 30
 TONES: Final = {"drafted": "info", "sent": "info", "confirmed": "good", "reorged": "warn", "refused": "bad"}
-Steward = Annotated[Caller, Depends(needs(Scope.OPERATE, installation=True))]
-routes = page_router(prefix="/anchors")
 
 
 async def _check(app: App) -> dict[str, Readiness | str]:
@@ -42,17 +38,17 @@ async def _check(app: App) -> dict[str, Readiness | str]:
 CHECKS: Final = Background(_check, 30)
 
 
-@routes.get("")
-async def show(caller: Steward, page: Requested, status: str = "") -> Response:
+async def show(page: Page, status: str = "") -> Response:
     """Show networks, batches and costs. Nodes are asked beside the page."""
-    app, anchors = caller.ctx.app, caller.ctx.app.anchors
-    networks, words = await anchors.overview(), WORDS[page.language]
+    app, texts = page.installation, page.texts("anchors")
+    anchors = app.anchors
+    networks = await anchors.overview()
+    words = Words(texts("settings_one_of"), texts("settings_with"), texts("settings_either"))
     chosen = next((each for each in STATUSES if each == status), None)
     batches = await anchors.list(status=chosen, limit=LIST_LIMIT)
     return page.render(
         "system/anchors.html",
-        TEXTS,
-        principal=caller.principal,
+        "anchors",
         networks=networks,
         missing={each.network: missing_settings(app.settings, each.network, words) for each in networks},
         checks=CHECKS.get(app) if anchors.networks else {},
@@ -65,17 +61,17 @@ async def show(caller: Steward, page: Requested, status: str = "") -> Response:
     )
 
 
-@routes.post("/{network}/{verb}")
-async def act(caller: Steward, request: Request, network: str, verb: str) -> Response:
-    """Enable a network, disable it, or send what waits now."""
-    await read_form(request)
-    anchors = caller.ctx.app.anchors
-    if verb == "flush":
-        await anchors.flush(network)
-    elif verb == "disable":
-        await anchors.disable(network)
-    else:
-        found = await anchors.enable(network)
-        if found.missing:
-            raise FojaError(f"{network} cannot be enabled: {'; '.join(found.missing)}")
+async def enable(page: Page) -> Response:
+    """Enable a network, unless something is missing."""
+    found = await act(page, "anchors.enable")
+    if found.missing:
+        raise Refused(f"{found.network} cannot be enabled: {'; '.join(found.missing)}")
     return see_other("/anchors")
+
+
+PAGES = (
+    PageRoute("GET /anchors", show, Scope.OPERATE, installation=True),
+    PageRoute("POST /anchors/{network}/enable", enable, Scope.ADMIN, installation=True),
+    form("/anchors/{network}/flush", "anchors.flush", "/anchors"),
+    form("/anchors/{network}/disable", "anchors.disable", "/anchors"),
+)

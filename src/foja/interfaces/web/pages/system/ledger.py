@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Final
 from uuid import UUID
 
-from fastapi import Depends, Request, Response
+from starlette.responses import Response
 
 from foja.app import App
 from foja.engine.ledger.excerpts import EventProof, prove_event
@@ -13,13 +13,12 @@ from foja.engine.observe.audit import audit
 from foja.engine.observe.findings import CheckReport
 from foja.engine.observe.overview import read_checkpoints
 from foja.errors import Refused
-from foja.interfaces.web.caller import Caller, Reader, needs
-from foja.interfaces.web.pages.documents.downloads import attachment
+from foja.interfaces.web.caller import Caller
+from foja.interfaces.web.pages.documents.downloads import download
 from foja.interfaces.web.pages.frame.background import Background
-from foja.interfaces.web.pages.frame.errors import page_router
-from foja.interfaces.web.pages.frame.forms import read_form, see_other
-from foja.interfaces.web.pages.frame.page import Requested
-from foja.interfaces.web.pages.texts.system.ledger import TEXTS
+from foja.interfaces.web.pages.frame.forms import see_other
+from foja.interfaces.web.pages.frame.page import Page
+from foja.interfaces.web.pages.frame.route import PageRoute
 from foja.pure.core.bundle.proof_file import MEDIA_TYPE, SUFFIX
 from foja.pure.judge.render.view import view_report
 from foja.pure.judge.report import Report
@@ -27,8 +26,6 @@ from foja.pure.judge.trust_parser import name_lines
 from foja.pure.models.access.principal import Scope
 
 CHECKPOINTS: Final = 20
-Steward = Annotated[Caller, Depends(needs(Scope.OPERATE, installation=True))]
-routes = page_router(prefix="/ledger")
 
 
 async def _audit(app: App) -> CheckReport:
@@ -38,24 +35,23 @@ async def _audit(app: App) -> CheckReport:
 AUDITS: Final = Background(_audit, float("inf"))  # only on request
 
 
-@routes.get("")
-async def show(caller: Reader, page: Requested, entity: str = "", seq: str = "") -> Response:
+async def show(page: Page, entity: str = "", seq: str = "") -> Response:
     """Show checkpoints, and the proof of an event if one is asked for."""
+    caller, app = page.caller, page.installation
     proven = await prove_event(caller.app.ledger, _entity(entity), _number(seq)) if entity else None
     report = view_report(await _judged(caller, proven), page.language) if proven else None
     return page.render(
         "system/ledger.html",
-        TEXTS,
-        principal=caller.principal,
-        checkpoints=await read_checkpoints(caller.ctx.app.database, CHECKPOINTS),
+        "ledger",
+        checkpoints=await read_checkpoints(app.database, CHECKPOINTS),
         vkey=caller.app.trust[0],
         entity=entity,
         seq=seq,
         proven=proven,
         report=report,
         audits=caller.principal.installation and caller.principal.may(Scope.OPERATE),  # of all tenants
-        audit=AUDITS.last(caller.ctx.app),
-        running=AUDITS.runs(caller.ctx.app),
+        audit=AUDITS.last(app),
+        running=AUDITS.runs(app),
     )
 
 
@@ -65,22 +61,19 @@ async def _judged(caller: Caller, proven: EventProof) -> Report:
     return proven.verify([*caller.app.trust, *names])
 
 
-@routes.get("/proof")
-async def proof(caller: Reader, entity: str, seq: str, part: str = "proof") -> Response:
+async def proof(page: Page, entity: str, seq: str, part: str = "proof") -> Response:
     """Return the proof of an event, or the event itself, as `foja log verify` reads them."""
-    proven = await prove_event(caller.app.ledger, _entity(entity), _number(seq))
+    proven = await prove_event(page.caller.app.ledger, _entity(entity), _number(seq))
     if part == "file":
-        return attachment(proven.file(), f"{entity}-{seq}{SUFFIX}", MEDIA_TYPE.decode())
+        return download(proven.file(), f"{entity}-{seq}{SUFFIX}", MEDIA_TYPE.decode())
     if part == "event":
-        return attachment(proven.event_text().encode(), f"{entity}-{seq}.event.json", "application/json")
-    return attachment(proven.proof_text().encode(), f"{entity}-{seq}.tlog-proof", "text/plain")
+        return download(proven.event_text().encode(), f"{entity}-{seq}.event.json", "application/json")
+    return download(proven.proof_text().encode(), f"{entity}-{seq}.tlog-proof", "text/plain")
 
 
-@routes.post("/audit")
-async def start_audit(caller: Steward, request: Request) -> Response:
+async def start_audit(page: Page) -> Response:
     """Derive everything again and compare; the page shows the findings when they are there."""
-    await read_form(request)
-    AUDITS.start(caller.ctx.app)
+    AUDITS.start(page.installation)
     return see_other("/ledger")
 
 
@@ -95,3 +88,10 @@ def _number(text: str) -> int:
     if not text.strip().isdecimal():
         raise Refused(f"{text!r} is not the number of an event: expected 0 or more")
     return int(text)
+
+
+PAGES = (
+    PageRoute("GET /ledger", show),
+    PageRoute("GET /ledger/proof", proof),
+    PageRoute("POST /ledger/audit", start_audit, Scope.OPERATE, installation=True),
+)

@@ -1,4 +1,4 @@
-"""What all answers have in common, and the answer of a refusal."""
+"""What all answers have in common."""
 
 from __future__ import annotations
 
@@ -35,14 +35,3 @@ class Readiness(BaseModel):
 
     status: Literal["ok", "degraded", "failed"]
     parts: dict[str, Part]
-
-
-class Problem(BaseModel):
-    """Why a request was refused, and what to do next (RFC 9457)."""
-
-    type: str = Field(description="`urn:foja:` and the class of the error, or `about:blank`")
-    title: str
-    status: int
-    detail: str = Field(description="what was refused, why, and what to do next")
-    error: str | None = Field(default=None, description="the class of the error, if it is one of Foja's")
-    code: str | None = Field(default=None, description="the stable code of the error")

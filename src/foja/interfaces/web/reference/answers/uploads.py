@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from foja.interfaces.answers.documents import AddedDocument
 from foja.interfaces.answers.images import ImageView
-from foja.interfaces.web.reference.answers.answer import Answer, Problem
+from foja.interfaces.answers.problem import Problem
+from foja.interfaces.web.reference.answers.answer import Answer
 
 
 class UploadAnswer(Answer):

@@ -1,1 +1,0 @@
-"""The texts of the pages of those who operate an installation."""
