@@ -9,17 +9,20 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from uuid import UUID
 
 from foja.interfaces.operations import OPERATIONS
-from foja.interfaces.operations.operation import Operation, Parameter, signature_of
+from foja.interfaces.operations.operation import Operation, Option, Parameter, signature_of
 from generate.source import NOTE, formatted
 
 HEAD = f'''"""The commands that do one act. {NOTE}"""
+# ruff: noqa: E501
 
 from __future__ import annotations
 
 from uuid import UUID
 
 from foja.interfaces.cli.parser.commands import ACTOR, Argument, command
-from foja.interfaces.cli.parser.values import number, positive, seconds
+from foja.interfaces.cli.parser.values import (
+    digest, duration, expiry, hours, kinds, number, positive, scopes, seconds, web_address
+)
 
 ACTS = (
 '''
@@ -34,8 +37,13 @@ def _act(operation: Operation) -> str:
     signature = signature_of(operation)
     kinds = inspect.signature(operation.run).parameters
     known = {each.name: each for each in (*signature.path, *signature.query, *signature.body)}
-    arguments = [_argument(operation, known[name], kinds[name]) for name in kinds if name in known]
-    if "actor" in signature.given:
+    options = {each.parameter: each for each in operation.options}
+    arguments = [
+        _argument(operation, known[name], kinds[name], options.get(name))
+        for name in kinds
+        if name in known and (name not in options or options[name].usage)
+    ]
+    if "actor" in signature.given or operation.takes_key:
         arguments.append("ACTOR")
     sentence = signature.help.partition("\n\n")[0].rstrip(".").replace("Return ", "Show ", 1)
     sentence = sentence[:1].lower() + " ".join(sentence[1:].split())
@@ -43,29 +51,37 @@ def _act(operation: Operation) -> str:
     return f"command({', '.join((*words, *arguments))})"
 
 
-def _argument(operation: Operation, parameter: Parameter, found: inspect.Parameter) -> str:
+def _argument(
+    operation: Operation, parameter: Parameter, found: inspect.Parameter, option: Option | None
+) -> str:
     kind, several, choices = _kind(parameter.type)
     if parameter.name in COUNTED:
         kind = "positive"
     words = parameter.help or ""
-    if not parameter.required and parameter.default is not None and parameter.default != ():
-        words = f"{words} ({parameter.default})".strip()
-    name = _name(operation, parameter, found)
+    if not parameter.required and parameter.default:
+        shown = ", ".join(parameter.default) if several else parameter.default
+        words = f"{words} ({shown})".strip()
+    name = _name(operation, parameter, found, kind)
     if name.startswith("--") and kind != "bool" and not choices:
         name = f"{name} {name.removeprefix('--').upper().replace('-', '_')}"
-    said = [repr(f"[{name}...]" if several else name), repr(words or None), kind, repr(parameter.name)]
+    usage = f"[{name}...]" if several else name
+    if option:
+        usage, kind, words = option.usage or "", option.kind or kind, option.help or words
+    said = [repr(usage), repr(words or None), kind, repr(parameter.name)]
     if choices:
         said.append(f"choices={tuple(choices)!r}")
+    if parameter.required and usage.startswith("-"):
+        said.append("required=True")
     return f"Argument({', '.join(said)})"
 
 
-def _name(operation: Operation, parameter: Parameter, found: inspect.Parameter) -> str:
+def _name(operation: Operation, parameter: Parameter, found: inspect.Parameter, kind: str) -> str:
     """Return the name of an argument: `ID` of one that has a place, `--entity` of one that has a name."""
     name = parameter.alias.removesuffix("_id")
     if found.kind is inspect.Parameter.KEYWORD_ONLY:
         return f"--{name.replace('_', '-')}"
-    own = parameter.alias == "ids" or (name != parameter.alias and f"{name}s" == operation.owner)
-    return "ID" if own else name.rpartition("_")[2].upper()
+    own = name != parameter.alias and f"{name}s" == operation.owner and kind != "UUID"
+    return "ID" if own or parameter.alias == "ids" else name.rpartition("_")[2].upper()
 
 
 def _kind(hint: Any) -> tuple[str, bool, Sequence[str]]:

@@ -34,7 +34,8 @@ def python_type(hint: Any, imports: Imports) -> str:
     """Return a type as Python writes it, without its limits."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return python_type(inner[0], imports)
+        also = ["bytes"] if bytes in inner[1:] else []
+        return " | ".join([*also, python_type(inner[0], imports)])
     if hint is Any:
         imports.names.setdefault("typing", set()).add("Any")
         return "Any"

@@ -29,6 +29,8 @@ on the instance. `retryable` says whether the same request may succeed later. do
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Final
 
 HIDDEN = "***"
 # Every pattern takes linear time: messages quote what a caller sent.
@@ -286,6 +288,13 @@ class RoleMissing(SetupFailed, code="role_missing"):
 
 class EmbeddedFailed(SetupFailed, code="embedded_failed"):
     """The embedded server did not start."""
+
+
+BY_CODE: Final[Mapping[str, type[FojaError]]] = {
+    each.code: each
+    for each in [*globals().values()]
+    if isinstance(each, type) and issubclass(each, FojaError) and each is not _Coded
+}
 
 
 def redact(text: str) -> str:

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from foja import errors
-from foja.engine.driver.refusals import REFUSALS, refusal
+from foja.engine.driver.refusals import OWN_CODES, refusal
 from foja.interfaces.answers.problem import STATUSES
 from tests.docs.pages import ROOT
 
@@ -126,9 +126,11 @@ def test_a_more_precise_code_stays_on_the_instance(kind: type[errors.BadBundle])
 
 
 def test_a_code_of_the_database_is_the_code_of_its_error() -> None:
-    for code, each in REFUSALS.items():
-        if code in CODES:
-            assert (code, refusal(f"{code}: detail").code) == (each.code, each.code)
+    assert not OWN_CODES.keys() & CODES
+    for code, each in errors.BY_CODE.items():
+        if not issubclass(each, errors._Coded):
+            found = refusal(f"{code}: detail")
+            assert (type(found), found.code) == (each, code)
     precise = refusal("precondition_failed:missing_request: no request")
     assert (precise.code, precise.retryable) == ("precondition_failed:missing_request", False)
     assert isinstance(precise, errors.PreconditionFailed)

@@ -10,7 +10,8 @@ from uuid import UUID
 from foja.client.transport import Transport, new_key
 from foja.engine.ledger.event import Event, Transient
 from foja.interfaces.answers.access import Me, NameList
-from foja.interfaces.answers.anchors import Enabled, Flushed
+from foja.interfaces.answers.alerts import AlertList, NoticeList
+from foja.interfaces.answers.anchors import Disabled, Enabled, Flushed
 from foja.interfaces.answers.documents import (
     AddedBatch,
     AddedDocument,
@@ -21,7 +22,13 @@ from foja.interfaces.answers.documents import (
 )
 from foja.interfaces.answers.images import ImageList, ImageView, ProductPage, RenderedCount
 from foja.interfaces.answers.log import AnchoredList, LogHead, TrustRoots
-from foja.interfaces.answers.maintenance import CleanupReport, DeletedObjects, RestoredObject, Retried
+from foja.interfaces.answers.maintenance import (
+    CandidateList,
+    CleanupReport,
+    DeletedObjects,
+    RestoredObject,
+    Retried,
+)
 from foja.interfaces.answers.streams import (
     ApprovalList,
     BatchAnswer,
@@ -40,7 +47,7 @@ from foja.interfaces.answers.streams import (
     StreamState,
     VoidedSlot,
 )
-from foja.pure.models.access.view import KeyList, NewKey, Revoked, RotatedKey, SessionList
+from foja.pure.models.access.view import CreatedKey, KeyList, Revoked, RotatedKey, SessionList
 from foja.pure.models.anchors.view import BatchPage, BatchView, CostList, NetworkList
 from foja.pure.models.conversations.approvals import Approval
 from foja.pure.models.documents.view import Erasure, ShownDocument
@@ -271,6 +278,7 @@ class ConversationActs:
         turn: str | int | None = None,
         block_index: int | None = None,
         event_index: int | None = None,
+        v: int = 1,
     ) -> Transient:
         """Send a transient event to the current followers; it is not numbered and not stored."""
         return await self._transport.act(
@@ -283,6 +291,7 @@ class ConversationActs:
                 "turn": turn,
                 "block_index": block_index,
                 "event_index": event_index,
+                "v": v,
             },
             safe=False,
             answer=Transient,
@@ -424,7 +433,7 @@ class StreamActs:
         v: int = 1,
         idempotency_key: str | None = None,
     ) -> Event:
-        """Append an event of a domain of yours. The same Idempotency-Key again returns the first event."""
+        """Append an event; it cannot be changed. The same Idempotency-Key again returns the first."""
         return await self._transport.act(
             "POST",
             "/v1/streams/{domain}/{stream_id}/events",
@@ -441,7 +450,7 @@ class StreamActs:
         atomic: bool = False,
         idempotency_key: str | None = None,
     ) -> BatchAnswer:
-        """Append many events of a domain of yours, all or none, or each by itself."""
+        """Append many events, all or none, or each by itself; see the result of each."""
         return await self._transport.act(
             "POST",
             "/v1/streams/{domain}/{stream_id}/events/batch",
@@ -461,6 +470,21 @@ class StreamActs:
             "/v1/streams/{domain}/{stream_id}/events/{seq}/proof",
             path={**self._names, "seq": seq},
             answer=ProvenEvent,
+        )
+
+    async def erase(
+        self,
+        seq: int,
+        *,
+        reason: str,
+    ) -> ErasedEvent:
+        """Erase the body of an event. Its hash and every proof of it stay valid."""
+        return await self._transport.act(
+            "POST",
+            "/v1/streams/{domain}/{stream_id}/events/{seq}/erase",
+            path={**self._names, "seq": seq},
+            body={"reason": reason},
+            answer=ErasedEvent,
         )
 
     async def protect(
@@ -515,6 +539,177 @@ class DocumentsActs:
             body={"documents": documents, "required_evidence": required_evidence},
             key=idempotency_key or new_key(),
             answer=AddedBatch,
+        )
+
+    async def view(
+        self,
+        document_id: UUID | str,
+    ) -> ShownDocument:
+        """Return a document as its events show it: its state, its evidence, and what happens next."""
+        return await self._transport.act(
+            "GET",
+            "/v1/documents/{document_id}",
+            path={"document_id": document_id},
+            answer=ShownDocument,
+        )
+
+    async def protect(
+        self,
+        document_id: UUID | str,
+        required_evidence: str | Sequence[str] = ("tsa",),
+        *,
+        stage: str | None = None,
+        witness_hash: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Request evidence of the document as it is now. An equal request returns the first one."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/protect",
+            path={"document_id": document_id},
+            body={"required_evidence": required_evidence, "stage": stage, "witness_hash": witness_hash},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def record(
+        self,
+        document_id: UUID | str,
+        kind: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Append an event of the document's lifecycle, such as `document.witness.ready`."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/events",
+            path={"document_id": document_id},
+            body={"kind": kind, "payload": payload},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def sign(
+        self,
+        document_id: UUID | str,
+        signature: bytes | str | None = None,
+        *,
+        witness_hash: str | None = None,
+        format: Literal["cms", "jws", "raw", "unchecked"] | None = None,
+        key: bytes | str | None = None,
+        certificate: bytes | str | None = None,
+        signer: str | None = None,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Check a signature over the document as it is now, and record it; the same one is recorded once."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/signatures",
+            path={"document_id": document_id},
+            body={
+                "signature": signature,
+                "witness_hash": witness_hash,
+                "format": format,
+                "key": key,
+                "certificate": certificate,
+                "signer": signer,
+                "reason": reason,
+            },
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def revoke(
+        self,
+        document_id: UUID | str,
+        *,
+        reason: str,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Revoke the document. Its proofs stay valid; no further evidence is requested."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/revoke",
+            path={"document_id": document_id},
+            body={"reason": reason},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def archive(
+        self,
+        document_id: UUID | str,
+        *,
+        reason: str,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Archive the document. No further evidence is requested, and only workers may append events."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/archive",
+            path={"document_id": document_id},
+            body={"reason": reason},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def retry(
+        self,
+        document_id: UUID | str,
+        evidence: Literal["tsa", "polygon", "bitcoin", "rekor", "artifact"] = "tsa",
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Grant new attempts for an evidence that was given up."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/retry",
+            path={"document_id": document_id},
+            body={"evidence": evidence, "reason": reason},
+            key=idempotency_key or new_key(),
+            answer=Event,
+        )
+
+    async def erase(
+        self,
+        document_id: UUID | str,
+        *,
+        reason: str,
+    ) -> Erasure:
+        """Erase name, digest and predecessor from `document.added`; return what stays, and why."""
+        return await self._transport.act(
+            "POST",
+            "/v1/documents/{document_id}/erase",
+            path={"document_id": document_id},
+            body={"reason": reason},
+            answer=Erasure,
+        )
+
+    async def trust(
+        self,
+        document_id: UUID | str,
+    ) -> DocumentTrust:
+        """Return what this installation trusts about the document, as `/v1/verify` takes it."""
+        return await self._transport.act(
+            "GET",
+            "/v1/documents/{document_id}/trust",
+            path={"document_id": document_id},
+            answer=DocumentTrust,
+        )
+
+    async def proofs(
+        self,
+        document_id: UUID | str,
+    ) -> ProofList:
+        """Return each proof of the current digest as a file in its tool's own format."""
+        return await self._transport.act(
+            "GET",
+            "/v1/documents/{document_id}/proofs",
+            path={"document_id": document_id},
+            answer=ProofList,
         )
 
 
@@ -573,12 +768,12 @@ class DocumentActs:
 
     async def sign(
         self,
-        signature: str | None = None,
+        signature: bytes | str | None = None,
         *,
         witness_hash: str | None = None,
         format: Literal["cms", "jws", "raw", "unchecked"] | None = None,
-        key: str | None = None,
-        certificate: str | None = None,
+        key: bytes | str | None = None,
+        certificate: bytes | str | None = None,
         signer: str | None = None,
         reason: str | None = None,
         idempotency_key: str | None = None,
@@ -1061,18 +1256,6 @@ class AnchorsActs:
             answer=CostList,
         )
 
-    async def flush(
-        self,
-        network: Literal["polygon", "bitcoin", "rekor"],
-    ) -> Flushed:
-        """Send what waits without waiting for more digests."""
-        return await self._transport.act(
-            "POST",
-            "/v1/anchors/{network}/flush",
-            path={"network": network},
-            answer=Flushed,
-        )
-
     async def enable(
         self,
         network: Literal["polygon", "bitcoin", "rekor"],
@@ -1088,13 +1271,58 @@ class AnchorsActs:
     async def disable(
         self,
         network: Literal["polygon", "bitcoin", "rekor"],
-    ) -> Enabled:
-        """Let no document require a network any more. Open attempts go on."""
+    ) -> Disabled:
+        """Let no document require a network any more; attempts that are open go on."""
         return await self._transport.act(
             "POST",
             "/v1/anchors/{network}/disable",
             path={"network": network},
-            answer=Enabled,
+            answer=Disabled,
+        )
+
+    async def flush(
+        self,
+        network: Literal["polygon", "bitcoin", "rekor"],
+    ) -> Flushed:
+        """Send the digests that wait for a batch now, without waiting for more."""
+        return await self._transport.act(
+            "POST",
+            "/v1/anchors/{network}/flush",
+            path={"network": network},
+            answer=Flushed,
+        )
+
+
+class AlertsActs:
+    """What callers can do about alerts."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def list(
+        self,
+        *,
+        firing: bool = False,
+    ) -> AlertList:
+        """List every alert with its value, its limit and its state."""
+        return await self._transport.act(
+            "GET",
+            "/v1/alerts",
+            query={"firing": firing},
+            answer=AlertList,
+        )
+
+    async def history(
+        self,
+        *,
+        limit: int = 100,
+    ) -> NoticeList:
+        """List what fired and cleared, newest first."""
+        return await self._transport.act(
+            "GET",
+            "/v1/alerts/history",
+            query={"limit": limit},
+            answer=NoticeList,
         )
 
 
@@ -1109,12 +1337,25 @@ class MaintenanceActs:
         *,
         limit: int = 100,
     ) -> CleanupReport:
-        """Return the state of orphans in the store, and the candidates for a purge."""
+        """Return candidates for a purge by age, the last runs, and whether the automatic purge is armed."""
         return await self._transport.act(
             "GET",
             "/v1/maintenance/cleanup",
             query={"limit": limit},
             answer=CleanupReport,
+        )
+
+    async def candidates(
+        self,
+        *,
+        limit: int = 100,
+    ) -> CandidateList:
+        """List the candidates that are not purged, oldest first."""
+        return await self._transport.act(
+            "GET",
+            "/v1/maintenance/candidates",
+            query={"limit": limit},
+            answer=CandidateList,
         )
 
     async def cleanup(
@@ -1164,7 +1405,7 @@ class MaintenanceActs:
         *,
         reason: str,
     ) -> RestoredObject:
-        """Let a candidate or an object in quarantine be live again."""
+        """Let a candidate, or an object in quarantine, be live again."""
         return await self._transport.act(
             "POST",
             "/v1/maintenance/restore",
@@ -1205,7 +1446,7 @@ class WebhooksActs:
         from_start: bool = False,
         idempotency_key: str | None = None,
     ) -> CreatedWebhook:
-        """Create a webhook. Its secret is not shown again, so a repeated request is refused (409)."""
+        """Create a webhook and show its secret, once."""
         return await self._transport.act(
             "POST",
             "/v1/webhooks",
@@ -1235,7 +1476,7 @@ class WebhooksActs:
         self,
         webhook_id: UUID,
     ) -> Webhook:
-        """Return one webhook, or raise `UnknownWebhook`."""
+        """Return one webhook as it stands."""
         return await self._transport.act(
             "GET",
             "/v1/webhooks/{webhook_id}",
@@ -1274,7 +1515,7 @@ class WebhooksActs:
         self,
         webhook_id: UUID,
     ) -> RemovedWebhook:
-        """Remove a webhook with the log of its deliveries; what waits is not delivered."""
+        """Remove a webhook with its log; what waits is not delivered."""
         return await self._transport.act(
             "DELETE",
             "/v1/webhooks/{webhook_id}",
@@ -1289,7 +1530,7 @@ class WebhooksActs:
         secret: str | None = None,
         overlap_seconds: float = 86400.0,
     ) -> CreatedWebhook:
-        """Sign with a new secret; the old one signs as well until the overlap ends."""
+        """Make a new secret and show it, once; the old one signs as well until the overlap ends."""
         return await self._transport.act(
             "POST",
             "/v1/webhooks/{webhook_id}/rotate",
@@ -1447,15 +1688,15 @@ class AccessActs:
 
     async def create_key(
         self,
-        scopes: str | Sequence[str],
+        scopes: str | Sequence[str] = ("read",),
         *,
         name: str = "",
         tenant: str | None = None,
         installation: bool = False,
         expires_at: str | None = "365d",
         idempotency_key: str | None = None,
-    ) -> NewKey:
-        """Make a key. Its text is in this answer and nowhere else, so a repeated request is refused (409)."""
+    ) -> CreatedKey:
+        """Make a key and show it, once; from then on, every HTTP request needs a key or a login."""
         return await self._transport.act(
             "POST",
             "/v1/access/keys",
@@ -1467,7 +1708,7 @@ class AccessActs:
                 "expires_at": expires_at,
             },
             key=idempotency_key or new_key(),
-            answer=NewKey,
+            answer=CreatedKey,
         )
 
     async def revoke_key(
@@ -1488,7 +1729,7 @@ class AccessActs:
         *,
         overlap_seconds: float = 86400.0,
     ) -> RotatedKey:
-        """Give a key a new text; the one before stays valid for a while."""
+        """Give a key a new secret; the one before stays valid for a while."""
         return await self._transport.act(
             "POST",
             "/v1/access/keys/{key_id}/rotate",

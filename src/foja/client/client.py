@@ -10,14 +10,23 @@ from uuid import UUID
 
 import httpx
 
-from foja.client.acts import AccessActs, AnchorsActs, JobsActs, LogActs, MaintenanceActs, WebhooksActs
+from foja.client.acts import (
+    AccessActs,
+    AlertsActs,
+    AnchorsActs,
+    JobsActs,
+    LogActs,
+    MaintenanceActs,
+    WebhooksActs,
+)
 from foja.client.conversations import Conversations
 from foja.client.documents import BYTES, Documents
 from foja.client.images import Images
-from foja.client.streams import Stream
+from foja.client.streams import Stream, Streams
 from foja.client.transport import Request, Transport
 from foja.engine.ledger.event import parse_id
 from foja.pure.core.fields import many
+from foja.pure.core.registry import Domain
 from foja.pure.judge.report import Verdict
 
 SILENCE_SECONDS = 60.0  # a stream sends a heartbeat four times as often
@@ -39,10 +48,11 @@ class Client:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.documents = Documents(transport)
-        self.conversations = Conversations(transport, self.documents)
-        self.images = Images(transport, self.documents)
+        self.conversations = Conversations(transport)
+        self.images = Images(transport)
         self.jobs = JobsActs(transport)
         self.anchors = AnchorsActs(transport)
+        self.alerts = AlertsActs(transport)
         self.maintenance = MaintenanceActs(transport)
         self.webhooks = WebhooksActs(transport)
         self.access = AccessActs(transport)
@@ -62,6 +72,10 @@ class Client:
         """Return a stream of a domain of yours: a new one, or the one with this id."""
         found = parse_id(stream_id, domain)
         return Stream(self._transport, found, domain)
+
+    def streams(self, domain: Domain | str) -> Streams:
+        """Return the streams of a domain of yours, by the domain or its name."""
+        return Streams(self._transport, domain.name if isinstance(domain, Domain) else domain)
 
     async def verify(
         self,

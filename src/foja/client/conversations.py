@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from foja.client.acts import ConversationActs, ConversationsActs
-from foja.client.documents import Document, Documents
-from foja.client.streams import History, results
+from foja.client.documents import Document
+from foja.client.streams import Appending
 from foja.client.transport import Transport
 from foja.engine.ledger.event import Event, parse_id
-from foja.errors import FojaError
-from foja.interfaces.answers.streams import BatchEvent, Reservation
-from foja.pure.core.fields import many
+from foja.interfaces.answers.streams import Reservation
+from foja.pure.models.conversations.approvals import Approval
+from foja.pure.models.conversations.events import DECISION
 
 
 class Slots:
@@ -57,29 +58,12 @@ class Slots:
         return self.deadline
 
 
-class Conversation(History, ConversationActs):
+class Conversation(Appending, ConversationActs):  # type: ignore[misc]
     """A conversation of the server."""
 
-    def __init__(self, transport: Transport, conversation_id: UUID, documents: Documents) -> None:
-        History.__init__(self, transport, conversation_id, f"/v1/conversations/{conversation_id}")
+    def __init__(self, transport: Transport, conversation_id: UUID) -> None:
+        Appending.__init__(self, transport, conversation_id, f"/v1/conversations/{conversation_id}")
         ConversationActs.__init__(self, transport, {"conversation_id": conversation_id})
-        self._documents = documents
-
-    async def protect(self, required_evidence: str | Iterable[str] = ("tsa",)) -> Document:  # type: ignore[override]
-        """Add the sealed events as a document, request evidence of it and return it."""
-        return self._documents.of(await super().protect(many(required_evidence)))
-
-    async def append_many(  # type: ignore[override]
-        self,
-        events: Sequence[Mapping[str, Any]],
-        *,
-        atomic: bool = True,
-        idempotency_key: str | None = None,
-    ) -> list[Event | FojaError]:
-        """Append events as `{kind, payload, …}`: all or none, or each by itself with its event or error."""
-        drafts = [BatchEvent(**each) for each in events]
-        answer = await super().append_many(drafts, atomic=atomic, idempotency_key=idempotency_key)
-        return results(answer)
 
     async def reserve(  # type: ignore[override]
         self, count: int, *, ttl: float = 30, intents: Sequence[Any] | None = None
@@ -92,17 +76,23 @@ class Conversation(History, ConversationActs):
         """Return a reservation that another process made, from its token and its numbers."""
         return Slots(self, token, seqs, None)
 
+    async def wait_for_approval(self, approval_id: str) -> Approval:
+        """Wait until an approval is decided or expired and return it. After a restart, wait again."""
+        approval = await self.approval(approval_id)
+        if approval.open:
+            async with aclosing(self.follow(after=approval.requested_seq)) as items:
+                async for item in items:
+                    if isinstance(item, Event) and _decides(item, approval_id):
+                        break
+        return await self.approval(approval_id)
+
 
 class Conversations(ConversationsActs):
     """Every conversation of the tenant."""
 
-    def __init__(self, transport: Transport, documents: Documents) -> None:
-        super().__init__(transport)
-        self._documents = documents
-
     async def open(self, conversation_id: UUID | str | None = None) -> Conversation:
         """Return a new conversation, or the one with this id. Nothing is sent before it is used."""
-        return Conversation(self._transport, parse_id(conversation_id, "conversation"), self._documents)
+        return Conversation(self._transport, parse_id(conversation_id, "conversation"))
 
     async def list(  # type: ignore[override]
         self, *, before: UUID | None = None, limit: int = 100
@@ -111,7 +101,11 @@ class Conversations(ConversationsActs):
         return [each.id for each in await super().list(before=before, limit=limit)]
 
     async def protect(
-        self, conversation_id: UUID | str, required_evidence: str | Iterable[str] = ("tsa",)
+        self, conversation_id: UUID | str, required_evidence: str | Sequence[str] = ("tsa",)
     ) -> Document:
         """Add the sealed events as a document, request evidence of it and return it."""
         return await (await self.open(conversation_id)).protect(required_evidence)
+
+
+def _decides(event: Event, approval_id: str) -> bool:
+    return event.kind == DECISION and event.payload["approval_id"] == approval_id

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from enum import EnumType
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -60,9 +62,11 @@ VALUES: Mapping[Any, Callable[[Any], Any]] = {
 
 
 def as_json(value: Any) -> Any:
-    """Return a value as JSON has it: ids and times as texts, several as a list."""
+    """Return a value as JSON has it: ids and times as texts, bytes in Base64, several as a list."""
     if isinstance(value, UUID):
         return str(value)
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
     if isinstance(value, datetime):
         return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type):
@@ -83,11 +87,14 @@ def decode(hint: Any, found: Any) -> Any:
         kinds = [each for each in inner if each is not NoneType]
         return None if found is None else decode(kinds[0], found)
     if origin in (list, tuple) or (origin is not None and isinstance(found, list)):
-        return [decode(inner[0], each) for each in found]
+        items = [decode(inner[0], each) for each in found]
+        return tuple(items) if origin is tuple else items
     if hint in VALUES:
         return VALUES[hint](found)
     if is_dataclass(hint) and isinstance(hint, type):
         return _decode_object(hint, found)
+    if isinstance(hint, EnumType):  # a newer server may have more
+        return next((each for each in list[Any](hint) if each == found), found)
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from foja import errors
@@ -20,15 +20,7 @@ _BY_STATUS: Mapping[int, type[errors.FojaError]] = {
 }
 
 
-def _classes(parent: type[errors.FojaError]) -> Iterator[type[errors.FojaError]]:
-    yield parent
-    for child in parent.__subclasses__():
-        if child.__module__ == errors.__name__:
-            yield from _classes(child)
-
-
-_BY_NAME = {each.__name__: each for each in _classes(errors.FojaError) if not each.__name__.startswith("_")}
-_BY_CODE = {each.code: each for each in _BY_NAME.values()}
+_BY_NAME = {each.__name__: each for each in errors.BY_CODE.values()}
 
 
 def error_of(status: int, body: bytes) -> errors.FojaError:
@@ -46,7 +38,7 @@ def rebuild(document: Mapping[str, Any], status: int = 0) -> errors.FojaError:
     """Return the error of a problem document, with its class, its code and its message."""
     code, detail = document.get("code"), document.get("detail") or document.get("title")
     message = detail if isinstance(detail, str) else f"the server answered with HTTP status {status}"
-    kind = _BY_CODE.get(code) if isinstance(code, str) else None
+    kind = errors.BY_CODE.get(code) if isinstance(code, str) else None
     kind = kind or _BY_NAME.get(str(document.get("error"))) or _class_of(status)
     error = kind.__new__(kind)  # some classes take their code as the first argument
     errors.FojaError.__init__(error, message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -11,28 +11,15 @@ from foja.engine import sql
 from foja.engine.driver.database import Database
 from foja.engine.ledger.event import parse_id
 from foja.engine.ledger.ledger import Ledger
-from foja.engine.ledger.stream import Stream
+from foja.engine.ledger.stream import Protect, ProtectableStream
 from foja.errors import UnknownDomain
 from foja.pure.core.registry import Domain, JobType, Kind
 
-Protect = Callable[[UUID, str | Iterable[str], str | None], Awaitable[Document]]
 
-
-class OwnStream(Stream):
+class OwnStream(ProtectableStream[Document]):
     """A stream of a user's domain."""
 
-    __slots__ = ("_protect",)
-
-    def __init__(self, entity_id: UUID, ledger: Ledger, domain: Domain, protect: Protect) -> None:
-        super().__init__(entity_id, ledger, domain)
-        self._protect = protect
-
-    async def protect(
-        self, required_evidence: str | Iterable[str] = ("tsa",), *, actor: str | None = None
-    ) -> Document:
-        """Add the sealed events as a document, request evidence of it and return it."""
-        await self.state()  # refuses a stream of another domain
-        return await self._protect(self.id, required_evidence, actor)
+    __slots__ = ()
 
 
 class Registry:
@@ -67,7 +54,9 @@ class Registry:
 class Streams:
     """The streams of one domain and tenant."""
 
-    def __init__(self, ledger: Ledger, domain: Domain, protect: Protect, registry: Registry) -> None:
+    def __init__(
+        self, ledger: Ledger, domain: Domain, protect: Protect[Document], registry: Registry
+    ) -> None:
         self._ledger, self._domain, self._protect = ledger.only(domain), domain, protect
         self._registry = registry
 

@@ -441,7 +441,7 @@ async def test_a_request_that_is_erased_while_it_is_decided_is_unknown(app: App)
     talk = await app.conversations.open()
     await talk.request_approval("pay", {}, approval_id="a")
     with pytest.raises(errors.UnknownApproval):
-        await Slow(talk.id, app.ledger).decide("a", "approved")
+        await Slow(talk.id, app.ledger, app.protect_stream).decide("a", "approved")
 
 
 async def test_an_erased_request_expires_all_the_same(app: App) -> None:

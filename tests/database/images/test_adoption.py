@@ -12,7 +12,7 @@ from psycopg import sql
 from foja.app import App
 from foja.domains.images.adoption import Adoption
 from foja.domains.registration import prepare
-from foja.engine.driver.foreign import open_foreign
+from foja.engine.driver.snapshot import open_foreign
 from foja.engine.observe.audit import audit
 from foja.errors import FojaError, MigrationFailed, SetupFailed
 from tests.database.schema.rows import Admin
@@ -124,7 +124,7 @@ async def test_the_other_database_is_only_read(admin: Admin, database_url: str) 
     fill(admin)
     with pytest.raises(FojaError, match="read-only transaction"):
         async with open_foreign(database_url, SCHEMA) as tables:
-            await tables._connection.execute("create table x ()")
+            await tables.snapshot._connection.execute("create table x ()")
 
 
 FOREIGN: LiteralString = """

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from foja.app import App
+from foja.app import App, Rebuilt
 from foja.domains.registration import prepare
 from foja.engine.blobs.store import object_key
 from foja.engine.ledger.event import new_id
@@ -218,29 +218,33 @@ async def test_what_is_written_meanwhile_is_decided_and_tracked_afterwards(
         assert await clean(app)
 
 
+@pytest.mark.parametrize("tenant", ["default", "other"])
 async def test_what_waits_without_a_job_is_found_and_gets_one(
-    open_app: Callable[..., App], admin: Admin, database_url: str
+    open_app: Callable[..., App], admin: Admin, database_url: str, tenant: str
 ) -> None:
-    """Jobs that were gone left an image queued for ever and an attempt open, and audit was clean."""
+    """Jobs that were gone left an image queued for ever and an attempt open, and audit was clean.
+
+    What was rebuilt was that of the own tenant only, and a webhook had to be switched off and on.
+    """
     async with open_app() as app:
-        hook = await app.webhooks.create("https://nowhere.invalid/hook", ["document.added"])
-        document = await app.documents.add(b"a contract", name="contract.txt")
+        owner = app.tenant(tenant)
+        await owner.webhooks.create("https://nowhere.invalid/hook", ["document.added"])
+        document = await owner.documents.add(b"a contract", name="contract.txt")
         product = uuid4()
-        image = await app.images.add(product, png())
+        image = await owner.images.add(product, png())
         await document.protect(required_evidence=["tsa"])
         await app.work(until_idle=True, only=["protect_document_v2"])
         admin.execute("delete from foja.job where type <> 'protect_document_v2'")
         report = await audit(database_url, max_lag_seconds=3600)
         named = [finding.entity_id for finding in report.findings if finding.check == "job"]
         assert sorted(named, key=str) == sorted([document.id, document.id, product], key=str)
-        assert (await app.rebuild()).guards == 1
-        assert (await app.images.rebuild()).mended == 1
-        for on in (False, True):
-            await app.webhooks.switch(hook.id, on=on)
+        mended = Rebuilt(documents=1, mended=1, guards=1, galleries=1, mended_galleries=1, deliveries=1)
+        nothing = Rebuilt(documents=1, mended=0, galleries=1)
+        assert [await app.rebuild() for _ in range(2)] == [mended, nothing]
         assert (await audit(database_url, max_lag_seconds=3600)).findings == ()
         await app.work(until_idle=True)
-        assert (await app.documents.view(document.id)).state == "final"
-        assert (await app.images.rendering(image)).status == "success"
+        assert (await owner.documents.view(document.id)).state == "final"
+        assert (await owner.images.rendering(image)).status == "success"
 
 
 async def test_no_role_reads_what_is_kept(admin: Admin, database_url: str) -> None:

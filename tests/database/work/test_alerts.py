@@ -108,7 +108,7 @@ async def test_an_alert_is_told_once_when_it_fires_and_once_when_it_clears(
         await alerts.evaluate()
         await alerts.deliver()
     assert channel.said == [("fired", "log_halted", ""), ("cleared", "log_halted", "")]
-    assert [each["event"] for each in await alerts.history()] == ["cleared", "fired"]
+    assert [each.event for each in await alerts.history()] == ["cleared", "fired"]
 
 
 async def test_of_many_evaluations_at_once_one_is_recorded(app: App, channel: Recorded, admin: Admin) -> None:

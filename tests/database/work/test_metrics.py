@@ -14,8 +14,7 @@ import pytest
 from foja.app import App
 from foja.engine.blobs.store import object_key
 from foja.engine.metrics import METRIC_NAMES, PART_FAILED
-from foja.engine.observe.metrics.reader import TimedReader
-from foja.engine.observe.metrics.scrape import Part, Scrape
+from foja.engine.observe.metrics.scrape import Part, Scrape, TimedReader
 from foja.errors import LedgerUnavailable, Unavailable
 from foja.interfaces.web.probes.measure import Failures
 from tests.database.images.scans import orphans_of
@@ -184,7 +183,7 @@ async def test_a_transaction_that_was_left_open_is_measured(
 @pytest.mark.parametrize("signed", [1, 2])
 async def test_a_policy_of_cosigners_that_is_not_met_is_measured(app: App, admin: Admin, signed: int) -> None:
     from foja.engine.ledger.cosigners.configuration import Quorum
-    from foja.engine.observe.metrics.log import gauge_log
+    from foja.engine.observe.metrics.gauges import gauge_log
 
     await (await app.conversations.open()).append("user_message_sent", {"content": "x"})
     await app.publish()

@@ -11,7 +11,7 @@ import pytest
 
 from foja.app import App
 from foja.domains.conversations.service import Conversation
-from foja.engine.observe.metrics.anchors import gauge_anchors
+from foja.engine.observe.metrics.gauges import gauge_anchors
 from foja.errors import SetupFailed, WrongEntity
 from foja.pure.models.conversations.events import CONVERSATION
 
@@ -65,7 +65,7 @@ async def test_no_stream_of_another_domain_takes_its_id_or_its_tenant(
     with pytest.raises(WrongEntity):
         await ledger.append(drafts[0])
     with pytest.raises(WrongEntity):
-        await (Conversation(entity, ledger)).reserve(1)
+        await Conversation(entity, ledger, app.protect_stream).reserve(1)
     assert not admin.execute("select 1 from foja.entity where entity_id = %s", [entity]).fetchall()
     await app.work(until_idle=True)
 

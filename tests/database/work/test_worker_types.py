@@ -15,7 +15,7 @@ from foja.app import App
 from foja.engine.jobs import announcement
 from foja.engine.jobs.announcement import find_unhandled
 from foja.engine.jobs.outcome import Done, Job, Outcome
-from foja.engine.observe.metrics.jobs import gauge_jobs
+from foja.engine.observe.metrics.gauges import gauge_jobs
 from foja.engine.settings import Settings
 from foja.interfaces.cli.services import in_background
 from foja.pure.core.registry import Domain, JobType, Kind

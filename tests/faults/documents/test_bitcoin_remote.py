@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from foja.engine.anchors.bitcoin.headers import Sources
-from foja.engine.remote.certificates import certificates
+from foja.engine.remote.http import certificates
 from foja.engine.remote.networks.bitcoin import HeaderSource, header_sources
 from foja.engine.remote.networks.calendar import MAX_BYTES, Calendar, NoTimestamp, Trouble, calendars
 from foja.errors import Unavailable

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from foja.engine.remote.certificates import certificates
 from foja.engine.remote.networks import evm
 from foja.engine.remote.networks.evm import Answer, EvmNode, NodeRefused, connect
 from foja.errors import Unavailable
@@ -43,7 +42,7 @@ async def serving(*, body: bytes = b"", status: int = 200, hangs: bool = False) 
     with listening(server) as url:
         secret = f"{url.replace('//', '//user:secret@')}/v3/secret"
         try:
-            async with connect([secret], certificates()) as [node]:
+            async with connect([secret]) as [node]:
                 yield node
         finally:
             release.set()
@@ -145,7 +144,7 @@ async def test_the_words_of_a_node_can_be_stored_and_shown() -> None:
     "url", ["http://127.0.0.1:x/secret", "", "secret", "ftp://127.0.0.1/secret", "http:///secret"]
 )
 async def test_a_url_that_cannot_be_used_is_an_outage(url: str) -> None:
-    async with connect([url], certificates()) as [node]:
+    async with connect([url]) as [node]:
         with pytest.raises(Unavailable) as refused:
             await node.chain_id()
     assert "secret" not in node.name

@@ -12,7 +12,7 @@ import pytest
 
 from foja.app import App
 from foja.domains.backup import tables
-from foja.engine.driver.foreign import open_foreign
+from foja.engine.driver.snapshot import open_foreign
 from foja.engine.jobs.heartbeat import Heartbeat
 from foja.engine.settings import Settings
 from foja.engine.sql import migrate, network

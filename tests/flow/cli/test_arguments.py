@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
@@ -164,7 +164,7 @@ def test_a_stream_that_cannot_be_written_is_one_line(run: Run, *, buffered: bool
     well(run("migrate"))
     for verb in ("jobs list", "status"):
         for words, stream, code, message in STREAMS:
-            command = f"{sys.executable} -c '{FOJA[2]}' {words.format(verb=verb)} {stream}"
+            command = f"{shlex.join(FOJA)} {words.format(verb=verb)} {stream}"
             ended = subprocess.run(
                 ["bash", "-o", "pipefail", "-c", command],
                 env={**os.environ, "PYTHONUNBUFFERED": "" if buffered else "1"},

@@ -30,7 +30,7 @@ WRONG = "javascript:\nno such value"
 FLAGS = (_SubParsersAction, _HelpAction, _VersionAction, _StoreConstAction, BooleanOptionalAction)
 # Texts that people choose, and names that only the installation knows: it refuses them with exit code 1.
 TEXTS = {"name", "reason", "actor", "alt", "text", "signer", "description", "command", "arguments", "next"}
-ASKED = {"approval", "kind", "job_type", "only", "tenant", "id", "role", "schema", "domain"}
+ASKED = {"approval_id", "kind", "job_type", "only", "tenant", "id", "key_id", "role", "schema", "domain"}
 # Read by the verb itself, which ends with 2: addresses, modules, and what may be an id or a file.
 READ = {
     "web_host",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +15,7 @@ from foja.app import App
 from foja.engine.blobs import transfer
 from foja.errors import Refused
 from foja.interfaces.cli.output import escape
+from foja.pure.quotation import QUOTATION
 from tests.flow.command import Run
 
 ODD = "in\x1b[31mvoice\n2 added, 0 known\u202e\x9b"
@@ -89,6 +91,15 @@ def test_no_name_controls_the_terminal(run: Run, tmp_path: Path) -> None:
         told = run(*command)
         assert told.out
         assert not [each for each in RAW if each in told.out + told.err], command
+
+
+def test_a_name_from_a_folder_is_a_quotation(run: Run, tmp_path: Path) -> None:
+    """The table of `foja protect` showed the name as it was, and that of `foja status` as a quotation."""
+    (tmp_path / "x” was approved by the Court, 1990 “").write_text("I owe you a cake.\n")
+    for command in (("protect", tmp_path), ("status",)):
+        told = run(*command)
+        assert "1990" in told.out
+        assert "1990" not in re.sub(QUOTATION, "", told.out), command
 
 
 def test_ordinary_names_are_printed_as_they_are() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
-from typing import Any, get_args
+from typing import get_args
 from uuid import uuid4
 
 import pytest
@@ -19,70 +19,16 @@ from foja.app import App
 from foja.client import Client
 from foja.client.problems import _BY_NAME, rebuild
 from foja.engine.ledger.event import Event, Reset
-from tests.flow.client.client import SAY, served
+from tests.flow.client.client import SAY
 from tests.flow.http.cut_relay import CutRelay, Moment, cut_relay
 
 HI = {"content": "hi"}
 
 
 @pytest.fixture
-async def url(app: App) -> AsyncIterator[str]:
-    async with served(app) as http:
-        yield str(http.base_url)
-
-
-@pytest.fixture
-async def client(url: str) -> AsyncIterator[Client]:
-    async with foja_client.connect(url) as client:
-        yield client
-
-
-@pytest.fixture
 async def relayed(url: str) -> AsyncIterator[tuple[Client, CutRelay]]:
     async with cut_relay(url) as (address, relay), foja_client.connect(address) as client:
         yield client, relay
-
-
-async def story(surface: Any) -> list[Any]:
-    """Do the same with either surface and return what a user sees."""
-    seen: list[Any] = []
-    talk = await surface.conversations.open()
-    first = await talk.append(SAY, HI, idempotency_key="k", actor="ana")
-    again = await talk.append(SAY, HI, idempotency_key="k", actor="ana")
-    seen += [first.seq, first.kind, first.payload, first.actor, again.seq, first.replayed, again.replayed]
-    slots = await talk.reserve(3, ttl=60, intents=["a", None, 1])
-    filled = await slots.fill(1, SAY, {"content": "second"})
-    await slots.void(2, reason="denied")
-    seen += [slots.seqs, filled.seq]
-    events = await talk.events()
-    seen += [(event.seq, event.kind, event.payload.get("content"), event.open) for event in events[:3]]
-    seen += [event.seq for event in await talk.events(after=0, limit=2)]
-    await slots.fill(0, SAY, {"content": "first"})
-    approval = await talk.request_approval("refund", {"amount": 1}, approval_id="a/1")
-    decided = await talk.decide("a/1", "approved", actor="bob")
-    seen += [approval.open, decided.decision, decided.mine, [each.state for each in await talk.approvals()]]
-    state = await talk.state()
-    seen += [state.next_seq, state.sealed]
-    seen.append(talk.id in await surface.conversations.list(limit=10))
-    wrongs: list[Callable[[], Awaitable[object]]] = [
-        lambda: talk.append("nonsense", {}),
-        lambda: talk.append(SAY, {}),
-        lambda: talk.append(SAY, HI, expected_seq=0),
-        lambda: talk.append(SAY, {"content": "other"}, idempotency_key="k"),
-        lambda: slots.fill(2, SAY, HI),
-        lambda: talk.approval("nothing"),
-        lambda: talk.events(after="x:1"),
-        lambda: talk.reserve(10_000),
-    ]
-    for wrong in wrongs:
-        with pytest.raises(errors.FojaError) as refused:
-            await wrong()
-        seen.append((type(refused.value).__name__, refused.value.code, refused.value.retryable))
-    return seen
-
-
-async def test_the_same_story_in_process_and_over_http(app: App, client: Client) -> None:
-    assert await story(client) == await story(app)
 
 
 @pytest.mark.parametrize("name", sorted(_BY_NAME))
@@ -225,19 +171,10 @@ async def test_keys_and_scopes(app: App, url: str) -> None:
                 await anext(items)
 
 
-async def test_webhooks_from_their_creation_to_their_removal(client: Client) -> None:
-    made = await client.webhooks.create("https://example.org/x", kinds=[SAY], idempotency_key="k")
-    assert made.secret.startswith("whsec_")
+async def test_a_secret_is_shown_once(client: Client) -> None:
+    await client.webhooks.create("https://example.org/x", kinds=[SAY], idempotency_key="k")
     with pytest.raises(errors.IdempotencyConflict, match="shown once"):
         await client.webhooks.create("https://example.org/x", kinds=[SAY], idempotency_key="k")
-    changed = await client.webhooks.change(made.id, state="off", reason="a test")
-    assert [*await client.webhooks.list()] == [changed]
-    assert (changed.state, changed.off_reason, changed.url) == ("off", "a test", made.url)
-    await client.webhooks.change(made.id, state="on")
-    assert (await client.webhooks.rotate(made.id)).secret != made.secret
-    assert (await client.webhooks.replay(made.id, since=datetime.now(UTC))).replayed == 0
-    assert [*await client.webhooks.deliveries(made.id)] == []
-    assert (await client.webhooks.remove(made.id)).removed
 
 
 async def test_keys_sessions_and_names(app: App, url: str) -> None:

@@ -16,8 +16,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from foja import errors
-from foja.app import App
-from foja.domains.documents.workers.executor import Rebuilt
+from foja.app import App, Rebuilt
 from foja.engine.observe.audit import audit
 from foja.pure.models.documents.events import DOCUMENT, JOB_EVIDENCE, Evidence
 from foja.pure.models.documents.lifecycle import Lifecycle

@@ -382,10 +382,13 @@ def test_a_wrong_list_is_rebuilt(run: Run, folder: Path, admin: Admin) -> None:
         "update foja.document_summary set state = 'none' where entity_id::text < '8' returning entity_id"
     ).fetchall()
     assert run("audit").code == 1
-    assert run("status", "--rebuild", "--json").document == {
+    assert run("rebuild", "--json").document == {
         "documents": FILES,
         "mended": len(wrong),
         "guards": 0,
+        "galleries": 0,
+        "mended_galleries": 0,
+        "deliveries": 0,
     }
     assert run("audit").code == 0
     assert run("status", "--rebuild").lines == [f"{FILES} documents; 0 list entries were wrong or missing"]

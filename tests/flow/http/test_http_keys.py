@@ -48,11 +48,12 @@ AGAIN = {
     *("/v1/access/keys/{key_id}/rotate", "/v1/webhooks/{webhook_id}/rotate"),
     *("/v1/webhooks/{webhook_id}/replay", "/v1/maintenance/cleanup", "/v1/maintenance/purge"),
 }
-# They need a network, a person's session, an agent, a quarantined object or an older checkpoint.
+# They need a network, a person's session, an agent, a quarantined object, an older checkpoint or a kind
+# of your own that may be erased.
 NOT_SENT = {
     *(f"/v1/anchors/{{network}}/{act}" for act in ("flush", "enable", "disable")),
     *("/v1/access/sessions/{session_id}/revoke", f"{TALK}/ag-ui", "/v1/log/receipt", "/v1/verify"),
-    *("/v1/maintenance/restore", "/v1/maintenance/purge/object"),
+    *("/v1/maintenance/restore", "/v1/maintenance/purge/object", f"{STREAM}/events/{{seq}}/erase"),
 }
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64decode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from scitt_cose import verify_receipt
 import foja
 from foja.app import App
 from foja.pure.core.tiles import decode_entries
+from foja.pure.models.alerts.table import ALERTS
 from tests.flow.http.described import Described, described
 from tests.flow.http.test_http import message
 from tests.job_domain import RUN, install
@@ -144,6 +146,22 @@ async def test_the_log_and_its_proofs(app: App, api: Described) -> None:
     assert [*api.uncalled("/v1/log")] == []
 
 
+async def test_an_alert_that_fires_is_listed_and_in_the_history(
+    open_app: Callable[..., AbstractAsyncContextManager[App]], admin: psycopg.Connection[Any]
+) -> None:
+    async with open_app(metrics_cache_seconds=0) as app, described(app) as api:
+        await (await app.conversations.open()).append("user_message_sent", {"content": "hi"})
+        await app.publish()
+        every = (await api.call("GET", "/v1/alerts", 200)).json()["alerts"]
+        assert {each["alert"] for each in every} == {name for name, each in ALERTS.items() if each.built_in}
+        admin.execute("update foja.log set halted = 'a test'")
+        await app.alerts.evaluate()
+        [firing] = (await api.call("GET", "/v1/alerts", 200, query="?firing=true")).json()["alerts"]
+        assert (firing["alert"], firing["state"]) == ("log_halted", "firing")
+        [told] = (await api.call("GET", "/v1/alerts/history", 200)).json()["notices"]
+        assert (told["alert"], told["event"], told["undelivered"]) == ("log_halted", "fired", [])
+
+
 async def test_anchors_and_maintenance(app: App, api: Described) -> None:
     networks = (await api.call("GET", "/v1/anchors", 200)).json()["networks"]
     assert {each["network"]: each["enabled"] for each in networks} == dict.fromkeys(
@@ -162,6 +180,8 @@ async def test_anchors_and_maintenance(app: App, api: Described) -> None:
     assert not (await api.call("POST", "/v1/maintenance/cleanup", 200, {"dry_run": False})).json()["dry"]
     report = (await api.call("GET", "/v1/maintenance/cleanup", 200)).json()
     assert report["runs"][0]["action"] == "scan"
+    listed = (await api.call("GET", "/v1/maintenance/candidates", 200, query="?limit=7")).json()
+    assert listed == {"candidates": report["candidates"]}
     assert (await api.call("POST", "/v1/maintenance/purge", 200, {})).json()["dry"]
     await api.call("POST", "/v1/maintenance/purge", 200, {"dry_run": False, "reason": "test"})
     one = {"sha256": stored.sha256, "reason": "test"}

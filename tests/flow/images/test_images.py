@@ -277,7 +277,7 @@ def test_an_address_is_kept_by_the_command_line(run: Run) -> None:
     url = "https://cdn.example/a.jpg"
     assert run("images", "add", product, "--url", url).code == 0
     [image] = run("images", "list", product, "--json").document["images"]
-    assert image["image_url"] == url
+    assert image["url"] == url
     check_refused(run("images", "add", product), 2, "give files")
 
 
@@ -300,7 +300,7 @@ def test_tables_are_adopted_by_the_command_line(run: Run, admin: Admin, database
     recorded = run(*command, "--yes", "--json")
     assert (recorded.code, recorded.document["adopted"], recorded.document["left"]) == (1, 2, 1)
     images = run("images", "list", product, "--json").document["images"]
-    assert [image["image_url"] for image in images] == ["a", "b"]
+    assert [image["url"] for image in images] == ["a", "b"]
 
 
 def test_the_stress_test_of_the_seed_passes_and_writes_its_page(run: Run, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_a_batch_is_listed_shown_and_its_cost_counted(run: Run, polygon: FakeNet
     assert (enabled.code, enabled.lines) == (0, ["polygon is enabled: nonce 0, balance 100"])
     assert run("anchors", "list").lines == ["no batches match"]
     assert run("anchors", "cost").lines == ["no batches were made"]
-    assert run("anchors", "flush", "polygon", "--json").document == {"network": "polygon", "waiting": 0}
+    assert run("anchors", "flush", "polygon", "--json").document == {"network": "polygon", "jobs": 0}
     assert run("anchors", "flush", "polygon").lines == ["no digest waits"]
     check_refused(run("anchors", "show", "00000000-0000-0000-0000-000000000000"), 1, "there is no batch")
     assert run("anchors", "disable", "polygon").lines == ["polygon is disabled; attempts that are open go on"]

@@ -9,7 +9,7 @@ import pytest
 
 from foja.engine.anchors.bitcoin import BitcoinTerms
 from foja.engine.anchors.rekor.log import log_key
-from foja.engine.remote.names import reason_of, server_name
+from foja.engine.remote.http import reason_of, server_name
 from foja.engine.settings import load
 from foja.errors import SetupFailed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foja.interfaces.cli.anchors import words
+from foja.interfaces.cli.texts import words
 
 
 def test_an_amount_has_its_unit() -> None:

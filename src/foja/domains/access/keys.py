@@ -100,7 +100,7 @@ class Keys:
         overlap_seconds: float = OVERLAP_SECONDS,
         actor: str | None = None,
     ) -> RotatedKey:
-        """Give a key a new text; the one before stays valid for a while."""
+        """Give a key a new secret; the one before stays valid for a while."""
         if not 0 <= overlap_seconds <= MOST_OVERLAP:
             raise BadPayload(f"an overlap has 0 to {MOST_OVERLAP:,.0f} seconds, not {overlap_seconds:g}")
         key = key_with_id(key_id, secrets.token_bytes(SECRET_BYTES))

@@ -25,7 +25,7 @@ from foja.engine.observe.metrics.scrape import Scrape
 from foja.errors import FojaError, LedgerUnavailable, Unavailable
 from foja.pure.models.alerts.alert import Alert
 from foja.pure.models.alerts.evaluation import AlertState, Change, breaches, evaluate
-from foja.pure.models.alerts.notice import Notice
+from foja.pure.models.alerts.notice import Notice, ToldNotice
 from foja.pure.models.alerts.table import ALERTS
 
 DOWN = "database_down"
@@ -88,19 +88,6 @@ class Waiting(NamedTuple):
     at: datetime
     channels: Sequence[str]
     tries: int
-
-
-class Told(NamedTuple):
-    """A notice as it was told."""
-
-    id: UUID
-    alert: str
-    label: str
-    event: str
-    value: float | None
-    at: datetime
-    undelivered: Sequence[str]
-    error: str | None
 
 
 class Alerting:
@@ -225,10 +212,9 @@ class Alerting:
         last = await self._round()
         return Evaluation(last.evaluated_at, last.now, await self._states())
 
-    async def history(self, limit: int = 100) -> Sequence[dict[str, Any]]:
+    async def history(self, limit: int = 100) -> list[ToldNotice]:
         """Return the newest notices, newest first."""
-        rows = await self._database.rows(sql.query("recent_notices"), Told, limit=limit)
-        return [row._asdict() for row in rows]
+        return await self._database.rows(sql.query("recent_notices"), ToldNotice, limit=limit)
 
     def notice(
         self, notice_id: UUID, event: str, name: str, label: str, value: float | None, at: datetime

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import partial
 
 from foja.domains.conversations.expiry import expire_approvals
-from foja.domains.conversations.service import Conversations, Document, Protect
+from foja.domains.conversations.service import Conversations
 from foja.engine.jobs.assembly import Shared, TenantAssembly
+from foja.engine.ledger.stream import Document, Protect
 
 
 def assemble(

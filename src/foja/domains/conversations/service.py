@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic
 from uuid import UUID
 
 from foja.domains.conversations.tools import use_tools
@@ -20,7 +20,7 @@ from foja.engine.ledger.lanes.held import AppendResult
 from foja.engine.ledger.ledger import Ledger
 from foja.engine.ledger.reader import HIGHEST
 from foja.engine.ledger.slots import Reserver
-from foja.engine.ledger.stream import Stream
+from foja.engine.ledger.stream import Document, Protect, ProtectableStream
 from foja.errors import (
     BadPayload,
     FojaError,
@@ -49,13 +49,13 @@ MAX_MESSAGE = 1_000
 MAX_APPROVAL_SECONDS = 366 * 86_400
 
 
-class Conversation(Stream):
+class Conversation(ProtectableStream[Document]):
     """A handle on one conversation, which exists from its first event on."""
 
     __slots__ = ()
 
-    def __init__(self, conversation_id: UUID, ledger: Ledger) -> None:
-        super().__init__(conversation_id, ledger, CONVERSATION)
+    def __init__(self, conversation_id: UUID, ledger: Ledger, protect: Protect[Document]) -> None:
+        super().__init__(conversation_id, ledger, CONVERSATION, protect)
 
     async def append(
         self,
@@ -273,30 +273,6 @@ class Summary:
     payload: Mapping[str, Any] | None
 
 
-Document = TypeVar("Document")  # given by the application, since domains do not import each other
-Protect: TypeAlias = Callable[[UUID, str | Iterable[str], str | None], Awaitable[Document]]
-
-
-class ProtectableConversation(Conversation, Generic[Document]):
-    """A conversation of an installation, which can become a document."""
-
-    __slots__ = ("_protect",)
-
-    def __init__(self, conversation_id: UUID, ledger: Ledger, protect: Protect[Document]) -> None:
-        super().__init__(conversation_id, ledger)
-        self._protect = protect
-
-    def __repr__(self) -> str:
-        return f"{Conversation.__name__}({self.id})"
-
-    async def protect(
-        self, required_evidence: str | Iterable[str] = ("tsa",), *, actor: str | None = None
-    ) -> Document:
-        """Add the sealed events as a document, request evidence of it and return it."""
-        await self.state()  # refuses a stream of another domain
-        return await self._protect(self.id, required_evidence, actor)
-
-
 class Conversations(Generic[Document]):
     """Every conversation of this tenant."""
 
@@ -313,10 +289,10 @@ class Conversations(Generic[Document]):
         """Add the sealed events as a document, request evidence of it and return it."""
         return await (await self.open(conversation_id)).protect(required_evidence, actor=actor)
 
-    async def open(self, conversation_id: UUID | str | None = None) -> ProtectableConversation[Document]:
+    async def open(self, conversation_id: UUID | str | None = None) -> Conversation[Document]:
         """Return a new conversation, or the one with this id."""
         found = parse_id(conversation_id, CONVERSATION.name)
-        return ProtectableConversation(found, self._ledger, self._protect)
+        return Conversation(found, self._ledger, self._protect)
 
     async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[UUID]:
         """Return the ids of conversations, newest first; `before` is the last id of the page before."""

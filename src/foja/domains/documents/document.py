@@ -1,32 +1,33 @@
-"""One document: its handle, its id, and the payload of the event that adds it."""
+"""One document: what can be done with it, by its id."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+import io
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, Unpack
+from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 from uuid import UUID
 
-from foja.engine.blobs.objects import Objects
-from foja.engine.blobs.transfer import unchanged
+from foja.domains.documents.context import DocumentContext
 from foja.engine.ledger.event import Event, StreamItem
 from foja.engine.ledger.excerpts import EventProof, prove_event
-from foja.engine.ledger.ledger import Ledger
-from foja.errors import BadPayload, CannotProduce, IdempotencyConflict
+from foja.errors import BadPayload, IdempotencyConflict, OutOfTurn, UnknownEntity
 from foja.pure.core.event import event_id_for
-from foja.pure.models.documents.events import REQUIRABLE, Evidence, Stage
+from foja.pure.core.fields import many
+from foja.pure.core.registry import check_digest
+from foja.pure.models.documents.events import DOCUMENT, Evidence, Stage
 from foja.pure.models.documents.history import read
-from foja.pure.models.documents.signatures import SignatureFields
-from foja.pure.models.documents.view import DocumentView, Erasure
+from foja.pure.models.documents.rules import is_stalled
+from foja.pure.models.documents.signatures import (
+    SIGNED,
+    SignatureFields,
+    check_recordable,
+    key_of,
+    payload_of,
+)
+from foja.pure.models.documents.view import DocumentView, Erasure, view
 
-if TYPE_CHECKING:
-    from foja.domains.documents.service import Documents
-
-Data = bytes | Path | str | BinaryIO
 EvidenceName: TypeAlias = Literal["tsa", "polygon", "bitcoin", "rekor", "artifact"]
-MAX_SIZE = 2**53
 RETRY = "protection.retry.requested"
 
 
@@ -43,8 +44,7 @@ class Document:
     size: int | None
     custody: Literal["stored", "hash_only"] | None
     new: bool  # False: it was added before
-    _documents: Documents = field(repr=False, compare=False)
-    _ledger: Ledger = field(repr=False, compare=False)
+    _context: DocumentContext = field(repr=False, compare=False)
 
     async def protect(
         self,
@@ -55,9 +55,19 @@ class Document:
         actor: str | None = None,
     ) -> Event:
         """Request evidence of the document as it is now. An equal request returns the first one."""
-        return await self._documents.protect(
-            self.id, required_evidence, stage=stage, witness_hash=witness_hash, actor=actor
-        )
+        evidence = await self._context.check_evidence(required_evidence)
+        witness = check_digest(witness_hash or await self._rendition())
+        stages = {} if stage is None else {"stage": check_stage(stage)}
+        payload = {"witness_hash": witness, "required_evidence": list(evidence), **stages}
+        key = f"request:{stage or Stage.FINAL}:{witness}:{','.join(evidence)}"
+        try:
+            return await self._context.append(self.id, "document.protected.requested", payload, actor, key)
+        except (IdempotencyConflict, BadPayload, OutOfTurn):
+            # Requested before: with or without `stage: final`, or from SQL, where there is no key.
+            if first := find_request((await self._context.history(self.id))[0], payload):
+                await self._context.ledger.await_standbys()
+                return first
+            raise
 
     async def record(
         self,
@@ -68,9 +78,11 @@ class Document:
         idempotency_key: str | None = None,
     ) -> Event:
         """Append an event of the document's lifecycle, such as `document.witness.ready`."""
-        return await self._documents.record(
-            self.id, kind, payload, actor=actor, idempotency_key=idempotency_key
-        )
+        body = dict(payload or {})
+        if kind == SIGNED:
+            DOCUMENT.kind(kind, DOCUMENT.newest(kind), "api").check(body)
+            check_recordable(body, (await self._context.history(self.id))[1])
+        return await self._context.append(self.id, kind, body, actor, idempotency_key)
 
     async def sign(
         self,
@@ -83,26 +95,35 @@ class Document:
     ) -> Event:
         """Check a signature over the document as it is now, and record it. Raise `BadPayload` if it is wrong.
 
-        A signature that Foja cannot check is recorded with `format="unchecked"`.
+        A signature that Foja cannot check is recorded with `format="unchecked"`. One that is checked is
+        recorded once without a key, too.
         """
-        who: dict[str, Any] = {"actor": actor, "idempotency_key": idempotency_key}
-        return await self._documents.sign(self.id, signature, witness_hash=witness_hash, **who, **fields)
+        witness = check_digest(witness_hash or await self._rendition())
+        body = payload_of(signature, witness, **fields)
+        key = key_of(body) or idempotency_key
+        return await self.record(SIGNED, body, actor=actor, idempotency_key=key)
 
     async def revoke(
-        self, *, reason: str, actor: str | None = None, idempotency_key: str | None = None
+        self,
+        *,
+        reason: str,
+        actor: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Event:
         """Revoke the document. Its proofs stay valid; no further evidence is requested."""
-        return await self._documents.revoke(
-            self.id, reason=reason, actor=actor, idempotency_key=idempotency_key
-        )
+        body = {"reason": reason}
+        return await self.record("document.revoked", body, actor=actor, idempotency_key=idempotency_key)
 
     async def archive(
-        self, *, reason: str, actor: str | None = None, idempotency_key: str | None = None
+        self,
+        *,
+        reason: str,
+        actor: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Event:
         """Archive the document. No further evidence is requested, and only workers may append events."""
-        return await self._documents.archive(
-            self.id, reason=reason, actor=actor, idempotency_key=idempotency_key
-        )
+        body = {"reason": reason}
+        return await self.record("document.archived", body, actor=actor, idempotency_key=idempotency_key)
 
     async def retry(
         self,
@@ -113,41 +134,134 @@ class Document:
         idempotency_key: str | None = None,
     ) -> Event:
         """Grant new attempts for an evidence that was given up."""
-        return await self._documents.retry(
-            self.id, evidence, reason=reason, actor=actor, idempotency_key=idempotency_key
-        )
+        granted = await self.grant([evidence], reason=reason, actor=actor, idempotency_key=idempotency_key)
+        if not granted:
+            raise OutOfTurn(
+                f"{evidence} of {self.id} was not given up; `foja explain {self.id}` shows its state"
+            )
+        return granted[-1]
+
+    async def grant(
+        self,
+        evidence: str | Collection[str] = tuple(Evidence),
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Sequence[Event]:
+        """Grant new attempts for each of these that was given up; return the events, none if none was.
+
+        The last event has the key; the same request again returns that one.
+        """
+        chosen = many(evidence)
+        optional = {"reason": reason} if reason else {}
+        events, now = await self._context.history(self.id)
+        if before := find_retry(events, idempotency_key, {"evidence": chosen, "actor": actor, **optional}):
+            await self._context.ledger.await_standbys()
+            return [before]
+        history = read(events)
+        stalled = [
+            each
+            for each in history.tracks.values()
+            if each.evidence in chosen and is_stalled(each, self._context.policy, now)
+        ]
+        granted = []
+        for left, track in zip(range(len(stalled))[::-1], stalled, strict=True):
+            witness = track.witness
+            if track.evidence is Evidence.ARTIFACT and history.last:
+                witness = history.last.witness  # a document has one artifact: that of its last request
+            payload = {"evidence": track.evidence, "witness_hash": witness, **optional}
+            key = f"{idempotency_key}/{left}" if idempotency_key and left else idempotency_key
+            granted.append(await self.record(RETRY, payload, actor=actor, idempotency_key=key))
+        return granted
 
     async def erase(self, *, reason: str, actor: str | None = None) -> Erasure:
         """Erase name, digest and predecessor from `document.added`; return what stays, and why."""
-        return await self._documents.erase(self.id, reason=reason, actor=actor)
+        events, _ = await self._context.history(self.id)
+        await self._context.ledger.erase(DOCUMENT, self.id, 0, reason=reason, actor=actor)
+        return describe_rest(events)
 
     async def view(self) -> DocumentView:
         """Return the state of the document, computed from its events."""
-        return await self._documents.view(self.id)
+        events, now = await self._context.history(self.id)
+        obstacles = await self._context.obstacles(self.id)
+        return view(
+            self.id,
+            events,
+            abilities=self._context.abilities,
+            at=now,
+            policy=self._context.policy,
+            note=self._context.note,
+            successors=await self._context.ids("document_successors", document=self.id),
+            obstacles=obstacles,
+        )
 
     async def explain(self) -> str:
         """Return what the document waits for, since when, and what happens next and when."""
-        return await self._documents.explain(self.id)
+        return (await self.view()).explain
 
     async def bundle(self, *, with_document: bool = True) -> bytes:
         """Return the evidence there is now as one file that `foja.verify` checks."""
-        return await self._documents.bundle(self.id, with_document=with_document)
+        with io.BytesIO() as file:
+            await self.write_bundle(file, with_document=with_document)
+            return file.getvalue()
+
+    async def write_bundle(
+        self,
+        target: BinaryIO,
+        *,
+        with_document: bool = True,
+        statements: Sequence[bytes] = (),
+    ) -> None:
+        """Write the bundle to a file: the artifact if it is final, else the evidence there is now.
+
+        The bundle of a revoked document is built again, so that it contains the revocation; so is one with
+        `statements` of monitors, which are about the last event.
+        """
+        artifact = await self.artifact()
+        if artifact and with_document and not statements:
+            await self._context.objects.fetch(self._context.ledger.tenant, artifact, target)
+        else:
+            await self._context.bundles.write(
+                self.id, target, with_document=with_document, statements=statements
+            )
+
+    async def artifact(self) -> str | None:
+        """Return the digest of the final bundle, or None if there is none, or a newer one has to be built."""
+        await self._context.check_known(self.id)
+        rows = await self._context.ledger.ask("document_artifact", document=self.id)
+        return str(rows[0][0]) if rows else None
+
+    async def proofs(self) -> dict[str, bytes]:
+        """Return each proof of the document by the name of a file in its tool's own format."""
+        await self._context.check_known(self.id)
+        return await self._context.bundles.proofs(self.id)
 
     async def trust(self) -> list[str]:
-        """Return what this installation trusts about the document, as `foja.verify(trust=…)` takes it."""
-        return await self._documents.trust(self.id)
+        """Return what this installation trusts about the document, as `foja.verify(trust=…)` takes it.
+
+        These are its roots, and the blocks and keys that its nodes confirmed for the document.
+        """
+        await self._context.check_known(self.id)
+        return await self._context.bundles.trust(self.id)
 
     async def events(self, *, after: str | int | None = None, limit: int = 1000) -> list[Event]:
         """Return up to `limit` events after a cursor or number."""
-        return await self._ledger.events(self.id, after, limit)
+        return await self._context.ledger.events(self.id, after, limit)
 
     def follow(self, *, after: str | int | None = None) -> AsyncGenerator[StreamItem]:
         """Yield the events after a cursor or number, then new events as they are appended, without end."""
-        return self._ledger.follow(self.id, after)
+        return self._context.ledger.follow(self.id, after)
 
     async def prove(self, seq: int) -> EventProof:
         """Return the proof that an event is in the log; raise `NotCovered` while no checkpoint covers it."""
-        return await prove_event(self._ledger, self.id, seq)
+        return await prove_event(self._context.ledger, self.id, seq)
+
+    async def _rendition(self) -> str:
+        events, _ = await self._context.history(self.id)
+        if digest := read(events).rendition:
+            return digest
+        raise UnknownEntity(f"document {self.id} has no digest, it was erased; give witness_hash")
 
 
 def describe_rest(events: Sequence[Event]) -> Erasure:
@@ -167,43 +281,6 @@ def _kept_for_now(what: str, sha256: str) -> str:
         f"{what} stay in the store until orphans are purged, or as long as something else refers to them; "
         f"`foja orphans purge --object {sha256} --reason TEXT` removes them now"
     )
-
-
-async def store_data(objects: Objects, data: Data) -> dict[str, Any]:
-    """Store the bytes and return the payload fields that describe them."""
-    if isinstance(data, Path | str):
-        with unchanged(Path(data)) as file:
-            return await store_data(objects, file)
-    stored = await (objects.put(data) if isinstance(data, bytes) else objects.keep(data))
-    return {"sha256": stored.sha256, "custody": "stored", "size": stored.size}
-
-
-def rewound(data: Data, attempt: Callable[[], Awaitable[Document]]) -> Callable[[], Awaitable[Document]]:
-    """Return an attempt that reads a file from the same place each time, if it can seek."""
-    if isinstance(data, bytes | Path | str) or not data.seekable():
-        return attempt
-    start = data.tell()
-
-    async def again() -> Document:
-        data.seek(start)
-        return await attempt()
-
-    return again
-
-
-def check_evidence(evidence: Iterable[str], abilities: AbstractSet[str]) -> Sequence[str]:
-    """Return the required evidence in order; raise if it is unknown or cannot be produced here."""
-    required = set(evidence)
-    if unknown := sorted(required - set(REQUIRABLE)):
-        raise BadPayload(f"unknown evidence {unknown[0]!r}: expected one of {', '.join(REQUIRABLE)}")
-    if Evidence.TSA not in required:
-        raise BadPayload("a timestamp is always required: add `tsa` to the evidence")
-    if missing := sorted(required - abilities):
-        raise CannotProduce(
-            f"this installation cannot produce {', '.join(missing)}; leave it out; "
-            "`foja anchors enable NETWORK` enables one"
-        )
-    return [each.value for each in REQUIRABLE if each in required]
 
 
 def find_request(events: Sequence[Event], payload: Mapping[str, Any]) -> Event | None:
@@ -233,10 +310,3 @@ def check_stage(stage: str) -> str:
     if stage not in set(Stage):
         raise BadPayload(f"unknown stage {stage!r}: expected one of {', '.join(Stage)}")
     return str(stage)
-
-
-def check_size(size: int | None) -> int | None:
-    """Return the size of bytes that are elsewhere, or raise `BadPayload`."""
-    if size is not None and not 0 <= size < MAX_SIZE:
-        raise BadPayload(f"not a valid size: {size}; expected the number of bytes, or leave it out")
-    return size

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Final
 
-from foja.engine.driver.foreign import ForeignTables
+from foja.engine.driver.snapshot import ForeignTables
 from foja.engine.ledger.event import Draft
 from foja.engine.ledger.ledger import Ledger
 from foja.errors import FojaError, SetupFailed, Unavailable
@@ -54,7 +55,7 @@ class GalleryAdopter:
         await _check_tables(tables)
         report = Adoption(dry_run)
         await _note_constraint(tables, report)
-        [total] = await tables.row("foreign_count")
+        [total] = await tables.snapshot.row("foreign_count")
         async for product in _products(tables):
             report.products += 1
             report.images += len(product.images)
@@ -105,7 +106,10 @@ class GalleryAdopter:
 
 async def _check_tables(tables: ForeignTables) -> None:
     for table, needed in TABLES.items():
-        found = {name async for (name,) in tables.rows("foreign_columns", table=table)}
+        found = {
+            name
+            async for (name,) in tables.snapshot.rows("foreign_columns", schema=tables.schema, table=table)
+        }
         if missing := sorted(needed - found):
             what = f"no column {missing[0]}" if found else f"no table {table}"
             raise SetupFailed(
@@ -116,7 +120,7 @@ async def _check_tables(tables: ForeignTables) -> None:
 
 async def _note_constraint(tables: ForeignTables, report: Adoption) -> None:
     """Report a foreign key without cascade: here a deleted product takes its images with it."""
-    [cascades] = await tables.row("foreign_cascade")
+    [cascades] = await tables.snapshot.row("foreign_cascade", schema=tables.schema)
     if not cascades:
         detail = "product_images has no foreign key with on delete cascade; here it has one"
         report.repairs.append(Repair("no_cascade", "-", None, detail))
@@ -124,17 +128,11 @@ async def _note_constraint(tables: ForeignTables, report: Adoption) -> None:
 
 async def _products(tables: ForeignTables) -> AsyncIterator[Adopted]:
     """Yield the plan of every product, in the order of their ids."""
-    adopter, current, images = Adopter(), None, list[Mapping[str, Any]]()
-    async for product, supplier, known, row in tables.rows("foreign_images"):
-        head = (product, supplier, known)
-        if current is not None and head != current:
-            yield adopter.plan(*current[:2], images, known=current[2])
-            images = []
-        current = head
-        if row is not None:
-            images.append(_exact(row))
-    if current is not None:
-        yield adopter.plan(*current[:2], images, known=current[2])
+    adopter = Adopter()
+    async for rows in tables.snapshot.groups("foreign_images", itemgetter(0, 1, 2), schema=tables.schema):
+        product, supplier, known, _ = rows[0]
+        images = [_exact(row) for *_, row in rows if row is not None]
+        yield adopter.plan(product, supplier, images, known=known)
 
 
 def _exact(text: str) -> Mapping[str, Any]:

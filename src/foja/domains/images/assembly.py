@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from foja.domains.images.decoder.pool import Decoders, open_decoders
-from foja.domains.images.service import Document, Images, Protect
+from foja.domains.images.service import Images
 from foja.domains.images.uploads import Uploads
 from foja.domains.images.workers import render
 from foja.engine import sql
@@ -16,6 +16,7 @@ from foja.engine.health.service import Probe
 from foja.engine.jobs.assembly import Chore, Shared, TenantAssembly
 from foja.engine.jobs.queue import Queue, topic
 from foja.engine.jobs.spec import Work, WorkerSpec
+from foja.engine.ledger.stream import Document, Protect
 from foja.engine.maintenance.loop import throttle
 from foja.pure.models.images.events import IMAGE
 from foja.pure.models.images.variants import VariantSpec, set_digest, specs_of

@@ -15,7 +15,7 @@ from foja.engine.blobs.objects import until_referred
 from foja.engine.driver.tenant_statement import UNNAMED, Row
 from foja.engine.ledger.event import Event, new_id, parse_id
 from foja.engine.ledger.ledger import Ledger
-from foja.engine.ledger.stream import Stream
+from foja.engine.ledger.stream import Document, Protect, ProtectableStream
 from foja.errors import BadPayload, UnknownEntity, UnknownImage, UnknownProduct
 from foja.pure.models.images.address import OTHER_FORM, has_other_form
 from foja.pure.models.images.events import ADDED, DESCRIBED, IMAGE, MOVED, REMOVED, REPLACED, Fact
@@ -30,13 +30,20 @@ class GalleryView(list[Image]):
         self.next_seq = next_seq
 
 
-class Gallery(Stream):
+class Gallery(ProtectableStream[Document]):
     """A handle on the gallery of one product, which exists from its first image on."""
 
     __slots__ = ("_reads", "_uploads")
 
-    def __init__(self, product_id: UUID, ledger: Ledger, uploads: Uploads, reads: ImageReads) -> None:
-        super().__init__(product_id, ledger, IMAGE)
+    def __init__(
+        self,
+        product_id: UUID,
+        ledger: Ledger,
+        uploads: Uploads,
+        reads: ImageReads,
+        protect: Protect[Document],
+    ) -> None:
+        super().__init__(product_id, ledger, IMAGE, protect)
         self._uploads, self._reads = uploads, reads
 
     async def add(

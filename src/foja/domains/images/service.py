@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Concatenate, Generic, ParamSpec, TypeAlias, TypeVar
+from typing import Concatenate, Generic, ParamSpec, TypeVar
 from uuid import UUID
 
 from foja.domains.images.adoption import Adoption, GalleryAdopter, Progress
 from foja.domains.images.gallery import Gallery
 from foja.domains.images.reads import ImageReads
 from foja.domains.images.uploads import Uploads
-from foja.engine.driver.foreign import ForeignTables
+from foja.engine.driver.snapshot import ForeignTables
 from foja.engine.ledger.event import bounded, new_id, parse_id
 from foja.engine.ledger.ledger import Ledger
 from foja.engine.ledger.reader import HIGHEST
+from foja.engine.ledger.stream import Document, Protect
 from foja.errors import UnknownImage
 from foja.pure.models.images.events import IMAGE
 from foja.pure.models.images.gallery import Image
 from foja.pure.models.images.rendering import RenderState
 
 PAGE_PRODUCTS, LOCKED_AT_ONCE = 500, 20
-Document = TypeVar("Document")  # given by the application, since domains do not import each other
-Protect: TypeAlias = Callable[[UUID, str | Iterable[str], str | None], Awaitable[Document]]
 Result = TypeVar("Result")
 P = ParamSpec("P")
 
@@ -61,33 +60,6 @@ def _of(
     return call
 
 
-class ProtectableGallery(Gallery, Generic[Document]):
-    """A gallery of an installation, which can become a document."""
-
-    __slots__ = ("_protect",)
-
-    def __init__(
-        self,
-        product_id: UUID,
-        ledger: Ledger,
-        uploads: Uploads,
-        reads: ImageReads,
-        protect: Protect[Document],
-    ) -> None:
-        super().__init__(product_id, ledger, uploads, reads)
-        self._protect = protect
-
-    def __repr__(self) -> str:
-        return f"{Gallery.__name__}({self.id})"
-
-    async def protect(
-        self, required_evidence: str | Iterable[str] = ("tsa",), *, actor: str | None = None
-    ) -> Document:
-        """Add the sealed events as a document, request evidence of it and return it."""
-        await self.state()  # refuses a stream of another domain
-        return await self._protect(self.id, required_evidence, actor)
-
-
 class Images(Generic[Document]):
     """Every gallery of this tenant."""
 
@@ -109,21 +81,12 @@ class Images(Generic[Document]):
     list = _of(Gallery.list)
     image = _of(Gallery.image)
     content = _of(Gallery.content)
+    protect = _of(Gallery.protect)
 
-    async def open(self, product_id: UUID | str | None = None) -> ProtectableGallery[Document]:
+    async def open(self, product_id: UUID | str | None = None) -> Gallery[Document]:
         """Return the gallery of a product, or that of a new one."""
         found = parse_id(product_id, "product")
-        return ProtectableGallery(found, self._ledger, self._uploads, self._reads, self._protect)
-
-    async def protect(
-        self,
-        product_id: UUID | str,
-        required_evidence: str | Iterable[str] = ("tsa",),
-        *,
-        actor: str | None = None,
-    ) -> Document:
-        """Add the sealed events of a gallery as a document, request evidence of it and return it."""
-        return await (await self.open(product_id)).protect(required_evidence, actor=actor)
+        return Gallery(found, self._ledger, self._uploads, self._reads, self._protect)
 
     async def render(
         self,

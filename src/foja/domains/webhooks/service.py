@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 from uuid import UUID
 
 from pydantic import Field
@@ -39,6 +39,11 @@ SECRET_BYTES = 32
 OVERLAP_SECONDS = 86_400.0
 MAX_OVERLAP_SECONDS = 30 * 86_400.0
 Number: TypeAlias = Annotated[int, Field(ge=0, le=2**63 - 1)]
+WebhookId: TypeAlias = Annotated[UUID, "the id of the webhook"]
+Reason: TypeAlias = Annotated[str | None, "why; recorded"]
+TARGET = "where messages are sent, https://…"
+WITH_PAYLOAD = "send the payload of events, too"
+PURPOSE = "what it is for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,11 @@ class Webhooks:
         """List the webhooks of the tenant, oldest first."""
         return WebhookList(await self._find(None))
 
-    async def show(self, webhook_id: UUID) -> Webhook:
-        """Return one webhook, or raise `UnknownWebhook`."""
+    async def show(self, webhook_id: WebhookId) -> Webhook:
+        """Return one webhook as it stands.
+
+        Raise `UnknownWebhook` if there is none.
+        """
         found = await self._find(webhook_id)
         if not found:
             raise UnknownWebhook(f"there is no webhook {webhook_id}; `foja webhooks list` shows them")
@@ -89,28 +97,33 @@ class Webhooks:
 
     async def change(
         self,
-        webhook_id: UUID,
+        webhook_id: WebhookId,
         *,
-        url: str | None = None,
+        url: Annotated[str | None, TARGET] = None,
         kinds: str | Sequence[str] | None = None,
-        include_payload: bool | None = None,
-        description: str | None = None,
+        include_payload: Annotated[bool | None, WITH_PAYLOAD] = None,
+        description: Annotated[str | None, PURPOSE] = None,
+        state: Annotated[Literal["on", "off"] | None, "switch it; nothing is lost while it is off"] = None,
+        reason: Reason = None,
         actor: str | None = None,
     ) -> Webhook:
-        """Change what is given, and return the webhook."""
-        await self._run(
-            "change_webhook",
-            webhook=webhook_id,
-            url=None if url is None else check_url(url, self.networks),
-            kinds=None if kinds is None else check_kinds(kinds),
-            payload=include_payload,
-            description=description,
-            actor=actor,
-        )
+        """Change a webhook, or switch it on or off. What it missed while it was off is delivered."""
+        if any(each is not None for each in (url, kinds, include_payload, description)):
+            await self._run(
+                "change_webhook",
+                webhook=webhook_id,
+                url=None if url is None else check_url(url, self.networks),
+                kinds=None if kinds is None else check_kinds(kinds),
+                payload=include_payload,
+                description=description,
+                actor=actor,
+            )
+        if state:
+            await self.switch(webhook_id, on=state == "on", reason=reason, actor=actor)
         return await self.show(webhook_id)
 
     async def switch(
-        self, webhook_id: UUID, *, on: bool, reason: str | None = None, actor: str | None = None
+        self, webhook_id: WebhookId, *, on: bool, reason: str | None = None, actor: str | None = None
     ) -> Webhook:
         """Switch a webhook on or off. Nothing is lost: what it missed is delivered once it is on."""
         await self._run("switch_webhook", webhook=webhook_id, on=on, reason=reason, actor=actor)
@@ -118,13 +131,13 @@ class Webhooks:
 
     async def rotate(
         self,
-        webhook_id: UUID,
+        webhook_id: WebhookId,
         *,
         secret: str | None = None,
         overlap_seconds: float = OVERLAP_SECONDS,
         actor: str | None = None,
     ) -> CreatedWebhook:
-        """Sign with a new secret; the old one signs as well until the overlap ends."""
+        """Make a new secret and show it, once; the old one signs as well until the overlap ends."""
         if not 0 <= overlap_seconds <= MAX_OVERLAP_SECONDS:
             raise BadPayload(f"the old secret is used for 0 to {MAX_OVERLAP_SECONDS:,.0f} seconds more")
         key = decode_secret(secret) if secret is not None else os.urandom(SECRET_BYTES)
@@ -133,16 +146,16 @@ class Webhooks:
         )
         return CreatedWebhook(**asdict(await self.show(webhook_id)), secret=encode_secret(key))
 
-    async def remove(self, webhook_id: UUID, *, actor: str | None = None) -> RemovedWebhook:
-        """Remove a webhook with the log of its deliveries; what waits is not delivered."""
+    async def remove(self, webhook_id: WebhookId, *, actor: str | None = None) -> RemovedWebhook:
+        """Remove a webhook with its log; what waits is not delivered."""
         await self._run("remove_webhook", webhook=webhook_id, actor=actor)
         return RemovedWebhook(webhook_id)
 
     async def deliveries(
         self,
-        webhook_id: UUID,
+        webhook_id: WebhookId,
         *,
-        state: DeliveryState | None = None,
+        state: Annotated[DeliveryState | None, "only these"] = None,
         before: Annotated[Number | None, "the last id of the page before"] = None,
         limit: Annotated[int, Field(ge=1, le=MAX_LIMIT), "at most this many"] = 100,
     ) -> DeliveryPage:
@@ -154,7 +167,7 @@ class Webhooks:
         found = await self._deliveries(webhook_id, state=state, before=before, limit=limit)
         return DeliveryPage(found, found[-1].id if len(found) == limit else None)
 
-    async def delivery(self, webhook_id: UUID, number: Number) -> DeliveryWithAttempts:
+    async def delivery(self, webhook_id: WebhookId, number: Number) -> DeliveryWithAttempts:
         """Return one delivery with all its attempts, oldest first."""
         found = await self._deliveries(webhook_id, delivery=number)
         if not found:
@@ -165,13 +178,13 @@ class Webhooks:
 
     async def replay(
         self,
-        webhook_id: UUID,
+        webhook_id: WebhookId,
         *,
-        first: Number | None = None,
-        last: Number | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        failed: bool = False,
+        first: Annotated[Number | None, "from this delivery on"] = None,
+        last: Annotated[Number | None, "up to this delivery"] = None,
+        since: Annotated[datetime | None, "planned at this time or later"] = None,
+        until: Annotated[datetime | None, "planned before this time"] = None,
+        failed: Annotated[bool, "only those that failed"] = False,
         actor: str | None = None,
     ) -> Replayed:
         """Deliver again: a range of numbers or times, or what failed. Receivers see the same ids."""
@@ -185,7 +198,7 @@ class Webhooks:
             sql.query("webhooks"), Webhook, tenant=self.tenant, webhook=webhook_id
         )
 
-    async def _deliveries(self, webhook_id: UUID, **wanted: object) -> builtins.list[DeliveryView]:
+    async def _deliveries(self, webhook_id: WebhookId, **wanted: object) -> builtins.list[DeliveryView]:
         values = dict.fromkeys(("state", "before", "delivery")) | {"limit": 1} | wanted
         return await self.database.rows(
             sql.query("webhook_deliveries"), DeliveryView, tenant=self.tenant, webhook=webhook_id, **values

@@ -59,26 +59,26 @@ class Anchors:
         self._database, self.networks, self.proofs = database, networks, proofs
         self._settings = settings
 
-    async def enable(self, name: str) -> Readiness:
+    async def enable(self, network: str) -> Readiness:
         """Let documents require a network, unless something is missing; return what was found."""
-        network = self.networks.get(_known(name))
-        if network is None:
-            missing = " and ".join(missing_settings(self._settings, name))
-            raise CannotProduce(f"{name} is not set up: set {missing}, then enable it again")
-        found = await network.check()
-        if not found.missing and (doubt := nonce_doubt(network, found)):
+        used = self.networks.get(_known(network))
+        if used is None:
+            missing = " and ".join(missing_settings(self._settings, network))
+            raise CannotProduce(f"{network} is not set up: set {missing}, then enable it again")
+        found = await used.check()
+        if not found.missing and (doubt := nonce_doubt(used, found)):
             found = replace(found, missing=[doubt])
         if not found.missing:
-            await self._database.row(sql.query("enable_network"), network=name)
+            await self._database.row(sql.query("enable_network"), network=network)
         return found
 
-    async def disable(self, name: str) -> bool:
+    async def disable(self, network: str) -> bool:
         """Let no document require a network any more; return whether one could. Open attempts go on."""
-        return bool(await self._database.value(sql.query("disable_network"), network=_known(name)))
+        return bool(await self._database.value(sql.query("disable_network"), network=_known(network)))
 
-    async def flush(self, name: str) -> int:
+    async def flush(self, network: str) -> int:
         """Send what waits without waiting for more digests; return how many jobs waited."""
-        return int(await self._database.value(sql.query("flush_anchors"), network=_known(name)))
+        return int(await self._database.value(sql.query("flush_anchors"), network=_known(network)))
 
     async def overview(self) -> NetworkList:
         """List the networks: whether each is enabled, what waits, and what was spent."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, TypeAlias
 from uuid import UUID
+
+from typing_extensions import TypeVar
 
 from foja.engine.ledger.event import Draft, Event, StreamItem
 from foja.engine.ledger.excerpts import EventProof, prove_event
@@ -14,6 +16,9 @@ from foja.engine.ledger.reader import StreamState
 from foja.engine.ledger.slots import Reserver, Slots
 from foja.errors import BadPayload, UnknownEntity, WrongEntity
 from foja.pure.core.registry import Domain
+
+Document = TypeVar("Document", default=Any)  # the application gives it: domains do not import each other
+Protect: TypeAlias = Callable[[UUID, str | Iterable[str], str | None], Awaitable[Document]]
 
 
 class Stream:
@@ -104,3 +109,20 @@ class Stream:
     async def erase(self, seq: int, *, reason: str, actor: str | None = None) -> None:
         """Erase the body of one event. Its hash and every proof of it stay valid."""
         await self._ledger.erase(self.domain, self.id, seq, reason=reason, actor=actor)
+
+
+class ProtectableStream(Stream, Generic[Document]):
+    """A stream of an installation, which can become a document."""
+
+    __slots__ = ("_protect",)
+
+    def __init__(self, entity_id: UUID, ledger: Ledger, domain: Domain, protect: Protect[Document]) -> None:
+        super().__init__(entity_id, ledger, domain)
+        self._protect = protect
+
+    async def protect(
+        self, required_evidence: str | Iterable[str] = ("tsa",), *, actor: str | None = None
+    ) -> Document:
+        """Add the sealed events as a document, request evidence of it and return it."""
+        await self.state()  # refuses a stream of another domain
+        return await self._protect(self.id, required_evidence, actor)

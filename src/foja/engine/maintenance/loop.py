@@ -3,21 +3,48 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from foja.engine.faults import Report, unreported
+from foja.engine.faults import SETTLE_SECONDS, Report, Watch, unreported
 from foja.engine.jobs.assembly import Chore
 from foja.engine.ledger.sequencer import Sequencer
 from foja.engine.maintenance.lease import MaintenanceLease
-from foja.engine.maintenance.retry import RetriedChore
 from foja.engine.tasks import end
 from foja.errors import FojaError, LedgerUnavailable, LogHalted
 
-PAUSE_SECONDS = 0.05
+PAUSE_SECONDS, ERROR_PAUSE_SECONDS = 0.05, 1.0
 BUSY_THRESHOLD = 1_000  # with fewer changes, pause: larger batches cost less
 LOOK_SECONDS = 1.0
 STALLED_SECONDS = 10.0  # then a process that is not stuck takes over
+
+
+class RetriedChore:
+    """A chore that never fails: it logs an error once, calls `failed`, and retries after a pause."""
+
+    def __init__(self, chore: Chore, name: str, failed: Callable[[FojaError], None]) -> None:
+        self._chore, self._failed = chore, failed
+        self._watch = Watch(f"maintenance, {name}", SETTLE_SECONDS)
+        self._clock, self._retry_at = asyncio.get_running_loop().time, 0.0
+
+    @property
+    def failing(self) -> bool:
+        """Whether its last fault has not ended yet."""
+        return self._watch.failing
+
+    async def __call__(self) -> int:
+        """Run the chore unless it failed a moment ago; return how much it did."""
+        if self._clock() < self._retry_at:
+            return 0
+        try:
+            done = await self._chore()
+            self._watch.worked()
+            return done
+        except FojaError as error:
+            self._watch.failed(error)
+            self._retry_at = self._clock() + ERROR_PAUSE_SECONDS
+            self._failed(error)
+            return 0
 
 
 class Maintenance:

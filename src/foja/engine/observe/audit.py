@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from foja.engine.driver.snapshot import Snapshot
 from foja.engine.observe.findings import MAX_SHOWN, Anomalies, CheckReport
 from foja.engine.observe.galleries import check_galleries
 from foja.engine.observe.replay import LISTED, TRACKED, check_documents
-from foja.engine.observe.snapshot import Snapshot, snapshot
+from foja.engine.observe.snapshot import snapshot
 from foja.pure.models.documents.events import Fact
 from foja.pure.models.documents.tokens import find_fault
 

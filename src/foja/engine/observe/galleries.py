@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from foja.engine.driver.snapshot import Snapshot
 from foja.engine.observe.findings import Anomalies
-from foja.engine.observe.snapshot import Snapshot
 from foja.pure.models.images.events import Fact
 from foja.pure.models.images.gallery import fold
 
@@ -31,17 +32,13 @@ class GalleryRow(NamedTuple):
 
 async def check_galleries(moment: Snapshot, findings: Anomalies) -> None:
     """Fold every gallery and add every difference to the findings."""
-    first: GalleryRow | None = None
-    facts: list[Fact] = []
-    async for row in moment.rows("audit_galleries", GalleryRow):
-        if first is not None and first.product != row.product:
-            _compare(first, facts, findings)
-            first, facts = None, []
-        first = first or row
-        if row.seq is not None:
-            facts.append(Fact(row.seq, row.id, row.kind, row.at, row.key, row.payload))
-    if first is not None:
-        _compare(first, facts, findings)
+    async for rows in moment.groups("audit_galleries", attrgetter("product"), GalleryRow):
+        facts = [
+            Fact(row.seq, row.id, row.kind, row.at, row.key, row.payload)
+            for row in rows
+            if row.seq is not None
+        ]
+        _compare(rows[0], facts, findings)
 
 
 def _compare(first: GalleryRow, facts: Sequence[Fact], findings: Anomalies) -> None:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from foja.engine.observe.snapshot import Snapshot
+from foja.engine.driver.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from foja.engine.driver.snapshot import Snapshot
 from foja.engine.observe.findings import Anomalies
-from foja.engine.observe.snapshot import Snapshot
 from foja.pure.models.documents.events import Evidence, Fact
 from foja.pure.models.documents.history import History, read
 from foja.pure.models.documents.projection import predecessor, summary
@@ -53,16 +54,8 @@ class DocumentRow(NamedTuple):
 
 async def check_documents(moment: Snapshot, findings: Anomalies) -> None:
     """Replay every document and add every difference to the findings."""
-    first: DocumentRow | None = None
-    facts: list[Fact] = []
-    async for row in moment.rows("audit_documents", DocumentRow):
-        if first is not None and first.document != row.document:
-            _compare(first, facts, findings)
-            first, facts = None, []
-        first = first or row
-        facts.append(Fact(row.seq, row.kind, row.at, row.payload))
-    if first is not None:
-        _compare(first, facts, findings)
+    async for rows in moment.groups("audit_documents", attrgetter("document"), DocumentRow):
+        _compare(rows[0], [Fact(row.seq, row.kind, row.at, row.payload) for row in rows], findings)
 
 
 def _compare(first: DocumentRow, facts: Sequence[Fact], findings: Anomalies) -> None:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 import httpx
 
-from foja.engine.remote.certificates import certificates
-from foja.engine.remote.tsa import KEEPALIVE_SECONDS, NO_PROXY, NoReply, Trouble
+from foja.engine.remote.http import FAILURES, one_line, open_client, read_body
+from foja.engine.remote.tsa import NoReply, Trouble
 
 MAX_BYTES = 64 << 10
 SIZE_TYPE = "text/x.tlog.size"
 _SIZE = re.compile(r"(0|[1-9][0-9]{0,18})\n")
-_DETAIL = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,28 +55,21 @@ class CosignerConnection:
 
     async def add_checkpoint(self, request: str) -> CosignerReply:
         """Return the complete answer within the timeout, or why there is none."""
-        self._client = self._client or httpx.AsyncClient(
-            timeout=self._seconds,
-            limits=httpx.Limits(keepalive_expiry=KEEPALIVE_SECONDS),
-            mounts=NO_PROXY,
-            verify=certificates(),
-        )
+        self._client = self._client or open_client(self._seconds)
         try:
             async with asyncio.timeout(self._seconds):
                 return await _exchange(self._client, self._url, request)
         except (TimeoutError, httpx.TimeoutException):
             return NoReply(Trouble.HUNG, f"no complete answer within {self._seconds:g} seconds")
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        except FAILURES as error:
             return NoReply(Trouble.UNREACHABLE, str(error) or type(error).__name__)
 
 
 async def _exchange(client: httpx.AsyncClient, url: str, request: str) -> CosignerReply:
     async with client.stream("POST", url, content=request.encode()) as response:
-        body = bytearray()
-        async for part in response.aiter_raw():  # nothing is decompressed
-            body += part
-            if len(body) > MAX_BYTES:
-                return NoReply(Trouble.TOO_LARGE, f"the answer has more than {MAX_BYTES:,} bytes")
+        body = await read_body(response, MAX_BYTES, as_it_is=True)
+    if body is None:
+        return NoReply(Trouble.TOO_LARGE, f"the answer has more than {MAX_BYTES:,} bytes")
     text, status = body.decode(errors="replace"), response.status_code
     if status == httpx.codes.OK:
         return Signed(text)
@@ -85,10 +77,4 @@ async def _exchange(client: httpx.AsyncClient, url: str, request: str) -> Cosign
     size = _SIZE.fullmatch(text)
     if status == httpx.codes.CONFLICT and media_type == SIZE_TYPE and size:
         return OtherSize(int(size[1]))
-    return Declined(status, _printable(text))
-
-
-def _printable(text: str) -> str:
-    """Return the beginning of a text of others in one line, without control characters."""
-    line = " ".join(text.split())[:_DETAIL]
-    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line)
+    return Declined(status, one_line(text))

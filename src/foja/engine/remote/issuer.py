@@ -8,9 +8,7 @@ from typing import Any
 
 import httpx
 
-from foja.engine.remote.certificates import certificates
-from foja.engine.remote.names import reason_of, server_name
-from foja.engine.remote.tsa import NO_PROXY
+from foja.engine.remote.http import FAILURES, open_client, read_body, reason_of, server_name
 from foja.errors import NotCanonical, Unavailable
 from foja.pure.core.canonical import parse
 
@@ -37,23 +35,19 @@ async def post(url: str, form: Mapping[str, str], user: tuple[str, str] | None) 
 async def _exchange(
     method: str, url: str, form: Mapping[str, str] | None = None, user: tuple[str, str] | None = None
 ) -> tuple[int, Mapping[str, Any]]:
-    body = bytearray()
     try:
         async with (
             asyncio.timeout(TIMEOUT_SECONDS),
-            httpx.AsyncClient(
-                timeout=TIMEOUT_SECONDS, mounts=NO_PROXY, auth=user, verify=certificates()
-            ) as http,
+            open_client(TIMEOUT_SECONDS, user=user) as http,
             http.stream(method, url, data=form, headers={"accept": "application/json"}) as response,
         ):
-            async for part in response.aiter_bytes():
-                body += part
-                if len(body) > MAX_BYTES:
-                    raise Unavailable(f"an answer of {server_name(url)} has more than {MAX_BYTES:,} bytes")
-    except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            body = await read_body(response, MAX_BYTES)
+    except FAILURES as error:
         name = server_name(url)
         raise Unavailable(f"the issuer {name} does not answer: {reason_of(error)}; try again later") from None
-    return response.status_code, _object(bytes(body))
+    if body is None:
+        raise Unavailable(f"an answer of {server_name(url)} has more than {MAX_BYTES:,} bytes")
+    return response.status_code, _object(body)
 
 
 def _object(body: bytes) -> Mapping[str, Any]:

@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from foja.engine.remote.certificates import certificates
-from foja.engine.remote.tsa import NO_PROXY
+from foja.engine.remote.http import FAILURES, certificates, open_client
 from foja.errors import Unavailable, redact
 
 
@@ -42,13 +41,13 @@ async def post_notice(url: str, body: dict[str, Any], notice_id: str, *, seconds
     try:
         async with (
             asyncio.timeout(seconds),
-            httpx.AsyncClient(timeout=seconds, mounts=NO_PROXY, verify=certificates()) as client,
+            open_client(seconds) as client,
             client.stream("POST", url, json=body, headers=headers) as answer,
         ):
             if not answer.is_success:
                 raise Unavailable(f"the webhook {shown} answers with HTTP status {answer.status_code}")
     except (TimeoutError, httpx.TimeoutException):
         raise Unavailable(f"the webhook {shown} does not answer within {seconds:g} seconds") from None
-    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+    except FAILURES as error:
         reason = redact(str(error).replace(url, shown)) or type(error).__name__
         raise Unavailable(f"the webhook {shown} cannot be reached ({reason})") from None

@@ -9,9 +9,7 @@ from typing import TypeVar
 
 import httpx
 
-from foja.engine.remote.certificates import certificates
-from foja.engine.remote.names import reason_of
-from foja.engine.remote.tsa import NO_PROXY
+from foja.engine.remote.http import FAILURES, open_client, read_body, reason_of
 from foja.errors import NotCanonical, ObjectMissing, Unavailable
 from foja.pure.core.canonical import Json, parse
 
@@ -35,7 +33,7 @@ class Node:
                 self._http.stream("POST", self._url, json=request, headers=_AS_IT_IS) as response,
             ):
                 answer = parse(await _read(response, MAX_ANSWER_BYTES, "the node's answer"))
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, NotCanonical) as error:
+        except (*FAILURES, NotCanonical) as error:
             raise Unavailable(f"the node did not answer {method}: {reason_of(error)}") from None
         if not isinstance(answer, dict) or answer.get("error") or "result" not in answer:
             raise Unavailable(f"the node refused {method}; check its URL, user and password")
@@ -68,7 +66,7 @@ class TileLog:
                     raise ObjectMissing(f"the log has no {path}")
                 response.raise_for_status()
                 return await _read(response, MAX_TILE_BYTES, f"the log's {path}")
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        except FAILURES as error:
             raise Unavailable(f"cannot read {path} of the log: {reason_of(error)}; check its URL") from None
 
 
@@ -78,16 +76,13 @@ Client = TypeVar("Client", Node, TileLog)
 @asynccontextmanager
 async def connect(kind: type[Client], url: str) -> AsyncIterator[Client]:
     """Yield the client for this URL; that of a node contains user and password."""
-    async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, mounts=NO_PROXY, verify=certificates()) as http:
+    async with open_client(TIMEOUT_SECONDS) as http:
         yield kind(http, url)
 
 
 async def _read(response: httpx.Response, most: int, name: str) -> bytes:
     if response.headers.get("content-encoding", "identity") != "identity":
         raise Unavailable(f"{name} is compressed, although that was not asked for")
-    body = bytearray()
-    async for part in response.aiter_raw():
-        body += part
-        if len(body) > most:
-            raise Unavailable(f"{name} has more than {most:,} bytes")
-    return bytes(body)
+    if (body := await read_body(response, most, as_it_is=True)) is None:
+        raise Unavailable(f"{name} has more than {most:,} bytes")
+    return body

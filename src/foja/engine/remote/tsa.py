@@ -9,14 +9,11 @@ from functools import lru_cache
 
 import httpx
 
-from foja.engine.remote.certificates import certificates
+from foja.engine.remote.http import FAILURES, open_client, read_body
 from foja.errors import redact
 
 QUERY_TYPE, REPLY_TYPE = "application/timestamp-query", "application/timestamp-reply"
 MAX_BYTES = 262_144
-KEEPALIVE_SECONDS = 2.0  # less than the idle timeout of any server
-# A proxy from the environment is used, but never to connect to this machine.
-NO_PROXY = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
 
 
 class Trouble(StrEnum):
@@ -61,23 +58,15 @@ class Connections:
         """
         try:
             async with self._slots, asyncio.timeout(self._seconds):
-                client = self._idle.pop() if self._idle else self._new_client()
+                client = self._idle.pop() if self._idle else open_client(self._seconds)
                 try:
                     return await _exchange(client, url, query)
                 finally:
                     self._idle.append(client)
         except (TimeoutError, httpx.TimeoutException):
             return NoReply(Trouble.HUNG, f"no complete reply within {self._seconds:g} seconds")
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        except FAILURES as error:
             return NoReply(Trouble.UNREACHABLE, str(error) or type(error).__name__)
-
-    def _new_client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(
-            timeout=self._seconds,
-            limits=httpx.Limits(keepalive_expiry=KEEPALIVE_SECONDS),
-            mounts=NO_PROXY,
-            verify=certificates(),
-        )
 
 
 async def _exchange(client: httpx.AsyncClient, url: str, query: bytes) -> bytes | NoReply:
@@ -85,12 +74,9 @@ async def _exchange(client: httpx.AsyncClient, url: str, query: bytes) -> bytes 
     async with client.stream("POST", url, content=query, headers=headers) as response:
         if response.status_code != httpx.codes.OK:
             return NoReply(Trouble.HTTP_STATUS, f"HTTP status {response.status_code}")
-        body = bytearray()
-        async for part in response.aiter_bytes():
-            body += part
-            if len(body) > MAX_BYTES:
-                return NoReply(Trouble.TOO_LARGE, f"the reply has more than {MAX_BYTES:,} bytes")
-        return bytes(body)
+        if (body := await read_body(response, MAX_BYTES)) is None:
+            return NoReply(Trouble.TOO_LARGE, f"the reply has more than {MAX_BYTES:,} bytes")
+        return body
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class LedgerSession(SessionABC):
     ) -> None:
         self.session_id = session_id
         self.session_settings = session_settings or SessionSettings()
-        self.conversation = Conversation(conversation_id(app, session_id), app.ledger)
+        self.conversation = Conversation(conversation_id(app, session_id), app.ledger, app.protect_stream)
         self._ledger = app.ledger
         self._tool_names: dict[str, str] = {}
 

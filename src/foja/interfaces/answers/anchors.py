@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,15 @@ class Enabled:
 
 
 @dataclass(frozen=True, slots=True)
+class Disabled(Enabled):
+    """That documents may not require a network any more."""
+
+    changed: Annotated[bool, "false if they might not before"]
+
+
+@dataclass(frozen=True, slots=True)
 class Flushed:
-    """How many jobs waited for more digests."""
+    """How many digests waited for others."""
 
     network: str
-    jobs: int
+    jobs: Annotated[int, "one for each digest"]

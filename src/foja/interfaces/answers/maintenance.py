@@ -7,11 +7,19 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from foja.pure.models.system.view import Candidate, OrphanReport
+from foja.pure.pages import Rows
 
 
 @dataclass(frozen=True, slots=True)
 class CleanupReport(OrphanReport):
     """The state of orphans in the store, and the candidates, oldest first."""
+
+    candidates: Sequence[Candidate]
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateList(Rows[Candidate]):
+    """Candidates, oldest first."""
 
     candidates: Sequence[Candidate]
 

@@ -1,5 +1,7 @@
 """The command `foja`. Modules of a verb are imported only when the verb runs.
 
+A command returns its exit code, or nothing if all is well.
+
 Exit codes: 0 success, 1 something was found or refused, 2 the command or the
 installation is wrong, 130 after Ctrl-C, 143 after SIGTERM.
 """
@@ -63,17 +65,17 @@ def load_command(arguments: Namespace) -> Any:
 def _run(arguments: Namespace) -> int:
     with needs(arguments.program, arguments.extra):
         result = load_command(arguments)(arguments)
-        code: int = _run_async(result) if isinstance(result, CoroutineType) else result
+        code: int | None = _run_async(result) if isinstance(result, CoroutineType) else result
     sys.stdout.flush()
-    return code
+    return code or 0
 
 
-def _run_async(command: Coroutine[Any, Any, int]) -> int:
+def _run_async(command: Coroutine[Any, Any, int | None]) -> int | None:
     """Run a coroutine; SIGTERM cancels it, so that it closes what it opened."""
     import asyncio  # late: commands that are not async start faster without it
     import signal
 
-    async def run() -> int:
+    async def run() -> int | None:
         task = asyncio.current_task()
         assert task is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

@@ -49,7 +49,7 @@ CASES = (
 )
 
 
-async def bench(arguments: Namespace) -> int:
+async def bench(arguments: Namespace) -> None:
     """Run every case and print its results."""
     settings = read_settings(arguments)
     with tempfile.TemporaryDirectory(prefix="foja-bench-") as home:
@@ -58,7 +58,6 @@ async def bench(arguments: Namespace) -> int:
             results = await _run_all(settings.model_copy(update=changed), arguments.seconds)
     lines = table(("case", "events/s", "p50 ms", "p99 ms"), [astuple(result) for result in results])
     print_result(arguments, [asdict(result) for result in results], *lines)
-    return 0
 
 
 async def _run_all(settings: Settings, seconds: float) -> list[Result]:

@@ -17,7 +17,7 @@ from foja.pure.quotation import quoted
 WIDTH = 160
 
 
-async def events(arguments: Namespace) -> int:
+async def events(arguments: Namespace) -> None:
     """Print the events of a stream and, with --follow, new ones as they arrive."""
     async with open_installation(arguments) as app:
         if arguments.follow:
@@ -27,7 +27,6 @@ async def events(arguments: Namespace) -> int:
         else:
             for event in await _read(app, arguments):
                 _print_item(event, as_json=arguments.json)
-    return 0
 
 
 async def _read(app: App, arguments: Namespace) -> list[Event]:

@@ -1,16 +1,24 @@
-"""`foja audit` and `foja fsck`: exit code 0 if nothing is found, else 1."""
+"""`foja audit` and `foja fsck`: exit code 0 if nothing is found, else 1; and `foja rebuild`, which mends."""
 
 from __future__ import annotations
 
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
+from dataclasses import asdict
 
+from foja.app import App
 from foja.engine.observe.audit import audit as run_audit
 from foja.engine.observe.findings import MAX_SHOWN, CheckReport
 from foja.engine.observe.fsck import Outside
 from foja.engine.observe.fsck import fsck as run_fsck
-from foja.interfaces.cli.installation import open_database, open_object_store, read_settings, read_verifiers
+from foja.interfaces.cli.installation import (
+    open_database,
+    open_installation,
+    open_object_store,
+    read_settings,
+    read_verifiers,
+)
 from foja.interfaces.cli.log.verify import read_checkpoint
 from foja.interfaces.cli.output import print_result, progress_bar
 
@@ -37,6 +45,26 @@ async def fsck(arguments: Namespace) -> int:
             report = await run_fsck(url, outside, tiles=arguments.tiles, progress=bar, most=_most(arguments))
     print_result(arguments, report.document(), *_lines(report))
     return 0 if report.clean else 1
+
+
+async def rebuild(arguments: Namespace) -> int:
+    """Write again what follows from events, and queue jobs that are gone."""
+    async with open_installation(arguments) as app:
+        return await print_rebuilt(app, arguments)
+
+
+async def print_rebuilt(app: App, arguments: Namespace) -> int:
+    """Rebuild, and print what was wrong."""
+    rebuilt = await app.rebuild()
+    lines = [f"{rebuilt.documents:,} documents; {rebuilt.mended:,} list entries were wrong or missing"]
+    if rebuilt.guards:
+        lines.append(f"the attempts of {rebuilt.guards:,} documents did not match their events")
+    if rebuilt.galleries:
+        lines.append(f"{rebuilt.galleries:,} galleries; {rebuilt.mended_galleries:,} were wrong")
+    if rebuilt.deliveries:
+        lines.append(f"{rebuilt.deliveries:,} deliveries of webhooks waited without a job")
+    print_result(arguments, asdict(rebuilt), *lines)
+    return 0
 
 
 def _most(arguments: Namespace) -> int:

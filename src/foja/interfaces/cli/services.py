@@ -78,13 +78,13 @@ async def worker(arguments: Namespace) -> int:
     settings = read_settings(arguments)
     print_wait(_starting(settings))
     async with _sending_traces(), App(settings) as app:
-        await app.workers.open(arguments.only)  # so is a type that no worker does
+        await app.workers.open(arguments.only or None)  # so is a type that no worker does
         collect_seldom()
         url = redact(app.settings.database_url)
         async with _metrics_server(app) as (server, metrics):
             at = f", metrics at {metrics}/metrics" if metrics else ""
             print_started(arguments, f"working on {url}{at}", database=url, metrics=metrics)
-            async with in_background(app.work(only=arguments.only)) as work:
+            async with in_background(app.work(only=arguments.only or None)) as work:
                 return await run_until_stopped(arguments, work, *server)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foja.interfaces.operations import access, anchors, jobs, log, maintenance, webhooks
+from foja.interfaces.operations import access, alerts, anchors, jobs, log, maintenance, webhooks
 from foja.interfaces.operations.operation import Operation
 from foja.interfaces.operations.records import conversations, documents, images, streams
 
@@ -13,6 +13,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *images.OPERATIONS,
     *jobs.OPERATIONS,
     *anchors.OPERATIONS,
+    *alerts.OPERATIONS,
     *maintenance.OPERATIONS,
     *webhooks.OPERATIONS,
     *log.OPERATIONS,

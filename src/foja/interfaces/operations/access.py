@@ -13,14 +13,17 @@ from foja.domains.access.keys import Keys
 from foja.domains.access.sessions import Sessions
 from foja.interfaces.answers.access import Me, NameList
 from foja.interfaces.operations.caller import Caller
-from foja.interfaces.operations.operation import Operation
+from foja.interfaces.operations.operation import Operation, Option
 from foja.interfaces.operations.requests import make_secret
 from foja.pure.core.fields import many
 from foja.pure.models.access.key import LIFETIME, parse_end
 from foja.pure.models.access.principal import Scope
-from foja.pure.models.access.view import NewKey
+from foja.pure.models.access.view import CreatedKey
 
 MAX_ACTORS = 200
+MAY = f"what it may do: {', '.join(Scope)}; `admin` includes the others"
+EXPIRES = "a time, a duration such as 12h or 90d, or `never` (365d)"
+Scopes = Annotated[str | Sequence[str], MAY]
 
 
 async def me(caller: Caller) -> Me:
@@ -38,14 +41,17 @@ async def names(
 
 async def create_key(
     caller: Caller,
-    scopes: str | Sequence[str],
+    scopes: Scopes = ("read",),
     *,
-    name: str = "",
-    tenant: str | None = None,
-    installation: bool = False,
+    name: Annotated[str, "what it is for"] = "",
+    tenant: Annotated[str | None, "its tenant; your own, if it is left out"] = None,
+    installation: Annotated[bool, "it also covers what all tenants share"] = False,
     expires_at: Annotated[str | None, "a time, or a duration such as 90d; `never` or null: never"] = LIFETIME,
-) -> NewKey:
-    """Make a key. Its text is in this answer and nowhere else, so a repeated request is refused (409)."""
+) -> CreatedKey:
+    """Make a key and show it, once; from then on, every HTTP request needs a key or a login.
+
+    Its text is in this answer and nowhere else, so a repeated request is refused (409).
+    """
     keys, who = caller.app.access.keys, caller.principal
     tenant = tenant or who.tenant
     if installation or tenant != who.tenant:
@@ -56,7 +62,7 @@ async def create_key(
     make = partial(keys.create, **asked, expires_at=end, actor=who.actor)
     undo = partial(keys.revoke, actor=who.actor)
     made = await make_secret(caller, "key", {**asked, "expires_at": expires_at}, make, undo)
-    return NewKey(made.id, made.text)
+    return CreatedKey(made.id, made.text, tenant, sorted(many(scopes)), installation, end)
 
 
 def _keys(caller: Caller) -> Keys:
@@ -82,9 +88,30 @@ OPERATIONS = (
         verb="access list",
         examples="foja access list --json",
     ),
-    Operation("access.create_key", f"POST {KEYS}", create_key, ADMIN, takes_key=True, status=201),
+    Operation(
+        *("access.create_key", f"POST {KEYS}", create_key, ADMIN),
+        takes_key=True,
+        status=201,
+        verb="access create",
+        options=(
+            Option("scopes", "--scopes LIST", "scopes"),
+            Option("expires_at", "--expires WHEN", "expiry", EXPIRES),
+        ),
+        examples="foja access create --scopes read,write --name crm\n"
+        "foja access create --scopes admin --installation     for all tenants\n"
+        "foja access create --scopes operate --installation --name prometheus --expires 30d --json",
+    ),
     Operation("access.revoke_key", f"POST {KEY}/revoke", Keys.revoke, ADMIN, _keys),
-    Operation("access.rotate_key", f"POST {KEY}/rotate", Keys.rotate, ADMIN, _keys, repeatable=False),
+    Operation(
+        *("access.rotate_key", f"POST {KEY}/rotate", Keys.rotate, ADMIN, _keys),
+        repeatable=False,
+        verb="access rotate",
+        options=(
+            Option("key_id", "ID", help="as `foja access list` shows it"),
+            Option("overlap_seconds", "--overlap TIME", "duration", "how long (1d)"),
+        ),
+        examples="foja access rotate 3k9x0d2m1q7a --overlap 1h",
+    ),
     Operation(
         *("access.sessions", f"GET {SESSIONS}", Sessions.list, ADMIN, _sessions),
         verb="access sessions",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from foja.engine.anchors.admin import Anchors
-from foja.interfaces.answers.anchors import Enabled, Flushed
+from foja.interfaces.answers.anchors import Disabled, Enabled, Flushed
 from foja.interfaces.operations.caller import Caller
 from foja.interfaces.operations.operation import Operation
 from foja.pure.models.access.principal import Scope
@@ -15,7 +15,7 @@ Network = Annotated[NetworkName, "polygon, bitcoin or rekor"]
 
 
 async def flush(anchors: Anchors, network: Network) -> Flushed:
-    """Send what waits without waiting for more digests."""
+    """Send the digests that wait for a batch now, without waiting for more."""
     return Flushed(network, await anchors.flush(network))
 
 
@@ -25,10 +25,10 @@ async def enable(anchors: Anchors, network: Network) -> Enabled:
     return Enabled(network, not found.missing, [*found.missing], found.found)
 
 
-async def disable(anchors: Anchors, network: Network) -> Enabled:
-    """Let no document require a network any more. Open attempts go on."""
-    await anchors.disable(network)
-    return Enabled(network, enabled=False, missing=[], found={})
+async def disable(anchors: Anchors, network: Network) -> Disabled:
+    """Let no document require a network any more; attempts that are open go on."""
+    changed = await anchors.disable(network)
+    return Disabled(network, enabled=False, missing=[], found={}, changed=changed)
 
 
 def _anchors(caller: Caller) -> Anchors:
@@ -57,11 +57,19 @@ OPERATIONS = (
         verb="anchors cost",
         examples="foja anchors cost\nfoja anchors cost --network polygon --days 7",
     ),
-    Operation("anchors.flush", f"POST {ALL}/{{network}}/flush", flush, Scope.OPERATE, _anchors, True),
     Operation(
         *("anchors.enable", f"POST {ALL}/{{network}}/enable", enable, Scope.ADMIN, _anchors, True),
         verb="anchors enable",
         examples="foja anchors enable polygon",
     ),
-    Operation("anchors.disable", f"POST {ALL}/{{network}}/disable", disable, Scope.ADMIN, _anchors, True),
+    Operation(
+        *("anchors.disable", f"POST {ALL}/{{network}}/disable", disable, Scope.ADMIN, _anchors, True),
+        verb="anchors disable",
+        examples="foja anchors disable polygon",
+    ),
+    Operation(
+        *("anchors.flush", f"POST {ALL}/{{network}}/flush", flush, Scope.OPERATE, _anchors, True),
+        verb="anchors flush",
+        examples="foja anchors flush polygon",
+    ),
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from foja.app import App
 from foja.domains.requests.service import KeyedRequest
+from foja.domains.system.orphans.run import Progress
 from foja.errors import BadPayload
 from foja.pure.models.access.principal import Principal
 from foja.pure.models.requests.events import REQUEST
@@ -24,6 +25,7 @@ class Caller:
     key: str | None = None  # the Idempotency-Key
     address: str = ""  # under which the key is remembered
     credential: str = "local"  # what was checked
+    progress: Progress | None = None  # told how far a long act is
 
     @property
     def installation(self) -> App:

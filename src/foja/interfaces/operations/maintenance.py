@@ -10,9 +10,15 @@ from pydantic import Field
 
 from foja.domains.system.orphans.purge import ORPHAN
 from foja.domains.system.orphans.service import Orphans
-from foja.interfaces.answers.maintenance import CleanupReport, DeletedObjects, RestoredObject, Retried
+from foja.interfaces.answers.maintenance import (
+    CandidateList,
+    CleanupReport,
+    DeletedObjects,
+    RestoredObject,
+    Retried,
+)
 from foja.interfaces.operations.caller import Caller
-from foja.interfaces.operations.operation import Operation
+from foja.interfaces.operations.operation import Operation, Option
 from foja.interfaces.operations.records.streams import Limit
 from foja.pure.core.registry import check_digest
 from foja.pure.models.access.principal import Scope
@@ -24,29 +30,37 @@ What = Literal["documents", "images", "jobs"]
 ALL: tuple[What, ...] = ("documents", "images", "jobs")
 DryRun = Annotated[bool, "only count; change and record nothing"]
 Digest = Annotated[str, "the SHA-256 digest of an object"]
+Why = Annotated[str, "why; recorded"]
 
 
 async def report(orphans: Orphans, *, limit: Limit = 100) -> CleanupReport:
-    """Return the state of orphans in the store, and the candidates for a purge."""
+    """Return candidates for a purge by age, the last runs, and whether the automatic purge is armed."""
     found = await orphans.report()
     values = {each.name: getattr(found, each.name) for each in fields(found)}
     return CleanupReport(**values, candidates=await orphans.list(limit))
 
 
-async def cleanup(orphans: Orphans, *, dry_run: DryRun = True, actor: str | None = None) -> RunResult:
+async def candidates(orphans: Orphans, *, limit: Limit = 100) -> CandidateList:
+    """List the candidates that are not purged, oldest first."""
+    return CandidateList(await orphans.list(limit))
+
+
+async def cleanup(caller: Caller, *, dry_run: DryRun = True, actor: str | None = None) -> RunResult:
     """Look for objects that nothing refers to, and stage them unless it is a dry run. Delete nothing."""
-    return await orphans.scanner.scan(dry=dry_run, actor=actor)
+    return await _orphans(caller).scanner.scan(dry=dry_run, actor=actor, progress=caller.progress)
 
 
 async def purge(
-    orphans: Orphans, *, dry_run: DryRun = True, reason: str | None = None, actor: str | None = None
+    caller: Caller, *, dry_run: DryRun = True, reason: Why | None = None, actor: str | None = None
 ) -> RunResult:
     """Delete what has been a candidate for long enough; a dry run only counts it."""
-    return await orphans.purger.purge(dry=dry_run, actor=actor, reason=reason or ORPHAN)
+    return await _orphans(caller).purger.purge(
+        dry=dry_run, actor=actor, reason=reason or ORPHAN, progress=caller.progress
+    )
 
 
 async def purge_object(
-    orphans: Orphans, sha256: Digest, *, reason: str, actor: str | None = None
+    orphans: Orphans, sha256: Digest, *, reason: Why, actor: str | None = None
 ) -> DeletedObjects:
     """Delete one object now, past the grace period. Refused while anything refers to it."""
     paths = await orphans.purger.purge_object(check_digest(sha256), reason=reason, actor=actor)
@@ -54,9 +68,9 @@ async def purge_object(
 
 
 async def restore(
-    orphans: Orphans, sha256: Digest, *, reason: str, actor: str | None = None
+    orphans: Orphans, sha256: Digest, *, reason: Why, actor: str | None = None
 ) -> RestoredObject:
-    """Let a candidate or an object in quarantine be live again."""
+    """Let a candidate, or an object in quarantine, be live again."""
     return RestoredObject(await orphans.purger.restore(check_digest(sha256), reason=reason, actor=actor))
 
 
@@ -104,10 +118,24 @@ def _orphans(caller: Caller) -> Orphans:
 
 CLEANUP, PURGE, ROOT = Scope.CLEANUP, Scope.PURGE, "/v1/maintenance"
 OPERATIONS = (
-    Operation("maintenance.report", f"GET {ROOT}/cleanup", report, CLEANUP, _orphans, True),
-    Operation("maintenance.cleanup", f"POST {ROOT}/cleanup", cleanup, CLEANUP, _orphans, True),
-    Operation("maintenance.purge", f"POST {ROOT}/purge", purge, PURGE, _orphans, True),
+    Operation(
+        *("maintenance.report", f"GET {ROOT}/cleanup", report, CLEANUP, _orphans, True),
+        verb="orphans report",
+        examples="foja orphans report\nfoja orphans report --json",
+    ),
+    Operation(
+        *("maintenance.candidates", f"GET {ROOT}/candidates", candidates, CLEANUP, _orphans, True),
+        verb="orphans list",
+        examples="foja orphans list\nfoja orphans list --limit 10 --json",
+    ),
+    Operation(*("maintenance.cleanup", f"POST {ROOT}/cleanup", cleanup, CLEANUP), installation=True),
+    Operation("maintenance.purge", f"POST {ROOT}/purge", purge, PURGE, installation=True),
     Operation("maintenance.purge_object", f"POST {ROOT}/purge/object", purge_object, PURGE, _orphans, True),
-    Operation("maintenance.restore", f"POST {ROOT}/restore", restore, PURGE, _orphans, True),
+    Operation(
+        *("maintenance.restore", f"POST {ROOT}/restore", restore, PURGE, _orphans, True),
+        verb="orphans restore",
+        options=(Option("sha256", "SHA256", "digest"),),
+        examples="foja orphans restore SHA256 --reason 'the import is not finished'",
+    ),
     Operation("maintenance.retry", f"POST {ROOT}/retry", retry, Scope.RETRY, _app),
 )

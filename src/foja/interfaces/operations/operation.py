@@ -33,6 +33,16 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
+class Option:
+    """How a command takes a parameter, where its name and its type do not say that."""
+
+    parameter: str
+    usage: str | None  # as in the usage of the command, `--kind KIND...`; None: the command does not take it
+    kind: str | None = None  # of its values, as the command line names it
+    help: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Made(Generic[Answer]):
     """An answer, and whether it is about something that this request made (201) or that was there (200)."""
 
@@ -66,6 +76,7 @@ class Operation:
     verb: str | None = None  # the words of the command that does it
     examples: str = ""  # of that command
     tool: str | None = None  # the name of the tool for AI agents that does it
+    options: tuple[Option, ...] = ()  # of that command
     client: bool = True  # whether the clients have it; not where another of theirs does the same
 
     @property

@@ -7,7 +7,7 @@ from typing import Final
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 
-PUBLIC_BYTES, SIGNATURE_BYTES, SEED_BYTES = 1312, 2420, 32
+PUBLIC_BYTES, SEED_BYTES = 1312, 32
 NEEDED: Final = "cryptography 48"  # the first one whose packages have it
 
 

@@ -26,7 +26,7 @@ from foja.engine.anchors.network import (
     Refused,
     Waiting,
 )
-from foja.engine.remote.names import server_name
+from foja.engine.remote.http import server_name
 from foja.engine.remote.networks.calendar import Calendar, NoTimestamp, Trouble, calendars
 from foja.errors import Refused as RefusedRequest
 from foja.errors import Unavailable

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import cached_property
-from ssl import SSLContext
 
 from foja import errors
 from foja.engine.anchors.network import (
@@ -36,7 +35,6 @@ from foja.engine.anchors.polygon.state import (
     without_block,
 )
 from foja.engine.anchors.polygon.terms import PolygonTerms
-from foja.engine.remote.certificates import certificates
 from foja.engine.remote.networks.evm import Answer
 from foja.errors import SetupFailed, Tampered, Unavailable
 from foja.pure.proofs.evm import POLYGON
@@ -66,7 +64,7 @@ class Polygon:
 
     async def check(self) -> Readiness:
         """Ask nodes, key and balance whether anchors can be made now."""
-        return await readiness(self._terms, self._open_signer, self._certificates)
+        return await readiness(self._terms, self._open_signer)
 
     async def draft(self, root: bytes, size: int, nonce: int | None) -> Drafted:
         """Sign a transaction with this nonce. Nothing is sent.
@@ -173,7 +171,7 @@ class Polygon:
         try:
             async with (
                 asyncio.timeout(MOST_SECONDS),
-                open_nodes(self._terms.rpc_urls, self._certificates) as nodes,
+                open_nodes(self._terms.rpc_urls) as nodes,
             ):
                 yield nodes
         except TimeoutError:
@@ -184,11 +182,7 @@ class Polygon:
 
     @cached_property
     def _signer(self) -> Signer:
-        return open_signer(self._terms, lambda: self._certificates)
-
-    @cached_property
-    def _certificates(self) -> SSLContext:
-        return certificates()
+        return open_signer(self._terms)
 
 
 def _transaction(root: bytes, signer: Signer, nonce: int, fees: Fees) -> Unsigned:

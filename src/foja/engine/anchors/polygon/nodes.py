@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from ssl import SSLContext
 from typing import TypeVar
 
 from foja.engine.remote.networks.evm import Answer, EvmNode, Head, NodeRefused, Receipt, Sent, connect
@@ -68,11 +67,11 @@ class Nodes:
 
 
 @asynccontextmanager
-async def open_nodes(urls: Sequence[str], certificates: SSLContext) -> AsyncIterator[Nodes]:
+async def open_nodes(urls: Sequence[str]) -> AsyncIterator[Nodes]:
     """Yield the nodes that answer. Raise `Unavailable` if none does, or if one is of another chain."""
     if not urls:
         raise Unavailable("no Polygon node is set; set FOJA_POLYGON_RPC_URL")
-    async with connect(urls, certificates) as nodes:
+    async with connect(urls) as nodes:
         live, troubles = await _answers(nodes, checked_chain)
         if not live:
             raise Unavailable(_sentence(troubles))

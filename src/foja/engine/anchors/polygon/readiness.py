@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from ssl import SSLContext
 from typing import Any
 
 from foja.engine.anchors.network import Readiness
@@ -26,28 +25,26 @@ from foja.pure.proofs.evm.signer import checksum_address, parse_address
 NONCES = ("nonce", "final_nonce")
 
 
-async def readiness(
-    terms: PolygonTerms, open_signer: Callable[[], Awaitable[Signer]], certificates: SSLContext
-) -> Readiness:
+async def readiness(terms: PolygonTerms, open_signer: Callable[[], Awaitable[Signer]]) -> Readiness:
     """Return a line for each thing that is missing, and what was found."""
     missing, found = list[str](), dict[str, Any]()
     try:
         signer = await open_signer()
         found["account"] = checksum_address(signer.address)
-        await _check_signer(signer, certificates)
+        await _check_signer(signer)
     except FojaError as error:
         missing.append(str(error))
-    async with connect(terms.rpc_urls, certificates) as nodes:
+    async with connect(terms.rpc_urls) as nodes:
         account = found.get("account")
         found |= await _check_nodes(nodes, account and parse_address(account), missing)
     return Readiness([*missing, *_too_little(terms, found)], found)
 
 
-async def _check_signer(signer: Signer, certificates: SSLContext) -> None:
+async def _check_signer(signer: Signer) -> None:
     """Raise `Unavailable` if an external signer does not answer, or does not sign for the account."""
     if not isinstance(signer, ExternalSigner):
         return
-    async with connect([signer.url], certificates) as [node]:
+    async with connect([signer.url]) as [node]:
         try:
             accounts = await node.accounts()
         except NodeRefused:  # it need not tell; what it signs is checked anyway

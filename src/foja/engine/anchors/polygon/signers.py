@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from ssl import SSLContext
 from typing import Protocol, TypeVar
 
 from foja.engine.anchors.polygon.terms import PolygonTerms
@@ -56,11 +55,10 @@ class ExternalSigner:
 
     url: str = field(repr=False)
     address: bytes
-    certificates: Callable[[], SSLContext] = field(repr=False)
 
     async def sign(self, transaction: Unsigned) -> bytes:
         """Ask the signer; raise `Tampered` if it signed something else. Its answer is not sent then."""
-        async with connect([self.url], self.certificates()) as [signer]:
+        async with connect([self.url]) as [signer]:
             raw = await signer.sign_transaction(_fields(transaction, self.address))
             try:
                 eip1559.check_signed(raw, transaction, self.address)
@@ -87,7 +85,7 @@ def _fields(transaction: Unsigned, sender: bytes) -> dict[str, str]:
     }
 
 
-def open_signer(terms: PolygonTerms, certificates: Callable[[], SSLContext]) -> Signer:
+def open_signer(terms: PolygonTerms) -> Signer:
     """Return the signer that the settings name, or raise `SetupFailed`. A keystore takes about a second."""
     given = [terms.key_file, terms.keystore, terms.private_key, terms.signer_url]
     if sum(map(bool, given)) != 1:
@@ -96,7 +94,7 @@ def open_signer(terms: PolygonTerms, certificates: Callable[[], SSLContext]) -> 
     if terms.signer_url:
         if not terms.account:
             raise SetupFailed("a signer needs its account; set FOJA_POLYGON_ACCOUNT")
-        return ExternalSigner(terms.signer_url, _accepted(terms.account, parse_address), certificates)
+        return ExternalSigner(terms.signer_url, _accepted(terms.account, parse_address))
     key = _local_key(terms)
     if terms.account and _accepted(terms.account, parse_address) != key.address:
         raise SetupFailed(

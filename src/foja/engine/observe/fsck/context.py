@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from foja.engine.blobs.store import Store
+from foja.engine.driver.snapshot import Snapshot
 from foja.engine.observe.findings import Anomalies
 from foja.engine.observe.logs import LogState, read_logs
-from foja.engine.observe.snapshot import Snapshot, snapshot
+from foja.engine.observe.snapshot import snapshot
 from foja.errors import ObjectMissing, Tampered
 from foja.pure.core.note import Checkpoint, Verifier, open_note, parse_checkpoint
 

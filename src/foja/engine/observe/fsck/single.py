@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from foja.engine.driver.snapshot import Snapshot
 from foja.engine.observe.findings import MAX_SHOWN, Anomalies, CheckReport
 from foja.engine.observe.fsck.context import CheckContext, Claim, Claims, Meter, Outside, read_published
 from foja.engine.observe.fsck.rows import EventRow, PlaceRow, StreamRow
 from foja.engine.observe.fsck.stream import read_rules
 from foja.engine.observe.fsck.streams import check_streams
 from foja.engine.observe.logs import LogState, read_logs
-from foja.engine.observe.snapshot import Snapshot, snapshot
+from foja.engine.observe.snapshot import snapshot
 from foja.errors import ObjectMissing, Tampered, UnknownEntity
 from foja.pure.core import tiles
 from foja.pure.core.chain import leaf_entry

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from foja.engine.driver.snapshot import Snapshot
 from foja.engine.observe.findings import Anomalies
 from foja.engine.observe.fsck.rows import EventRow, PlaceRow, StreamRow
 from foja.engine.observe.logs import LogState
-from foja.engine.observe.snapshot import Snapshot
 from foja.errors import NotCanonical
 from foja.pure.core.canonical import canonical, parse
 from foja.pure.core.chain import genesis, step

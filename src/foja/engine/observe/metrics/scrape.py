@@ -1,4 +1,7 @@
-"""One reading of all metrics: each part within its time, cached, and independent of the others."""
+"""One reading of all metrics: each part within its time, cached, and independent of the others.
+
+Every statement is within a limit of time, so that no scrape holds the database.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,33 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import LiteralString, Protocol
 
+from foja.engine.driver.database import Database
+from foja.engine.driver.tenant_statement import UNNAMED, Row
 from foja.engine.faults import Watch
 from foja.engine.metrics import PART_FAILED, PART_SECONDS
 from foja.errors import FojaError
 
 # A part that takes long is read seldom: it never uses more than this share of a connection's time.
 MAX_SHARE = 0.05
+
+
+class Rows(Protocol):
+    """What runs one statement and returns its rows."""
+
+    async def rows(self, query: LiteralString, of: type[Row] = UNNAMED, /, **values: object) -> list[Row]: ...
+
+
+class TimedReader:
+    """Runs statements on a database that end after some seconds."""
+
+    def __init__(self, database: Database, seconds: float) -> None:
+        self._database, self._seconds = database, seconds
+
+    async def rows(self, query: LiteralString, of: type[Row] = UNNAMED, /, **values: object) -> list[Row]:
+        """Return the rows, or raise `LedgerUnavailable` if the time is over."""
+        return await self._database.rows_within(self._seconds, query, of, **values)
 
 
 @dataclass(slots=True)

@@ -9,10 +9,8 @@ from typing import Protocol
 
 import httpx
 
-from foja.engine.remote.certificates import certificates
-from foja.engine.remote.names import reason_of, server_name
+from foja.engine.remote.http import FAILURES, open_client, read_body, reason_of, server_name
 from foja.engine.remote.online import TIMEOUT_SECONDS, Node
-from foja.engine.remote.tsa import NO_PROXY
 from foja.errors import Unavailable
 
 HEADER_BYTES, _MAX_TEXT = 80, 1000
@@ -72,19 +70,17 @@ class BlockServer:
         return _header(self.name, await self._read(f"block/{block}/header"))
 
     async def _read(self, path: str) -> str:
-        body = bytearray()
         try:
             async with (
                 asyncio.timeout(TIMEOUT_SECONDS),
                 self._http.stream("GET", f"{self._url}/{path}") as response,
             ):
                 response.raise_for_status()
-                async for part in response.aiter_bytes():
-                    body += part
-                    if len(body) > _MAX_TEXT:
-                        raise Unavailable(f"the answer of {self.name} has more than {_MAX_TEXT} bytes")
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+                body = await read_body(response, _MAX_TEXT)
+        except FAILURES as error:
             raise Unavailable(f"{self.name} did not answer {path}: {reason_of(error)}") from None
+        if body is None:
+            raise Unavailable(f"the answer of {self.name} has more than {_MAX_TEXT} bytes")
         return body.decode("ascii", "replace").strip()
 
 
@@ -97,7 +93,7 @@ async def header_sources(
         (BitcoinNode, rpc_urls),
         (BlockServer, header_urls),
     ]
-    async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, mounts=NO_PROXY, verify=certificates()) as http:
+    async with open_client(TIMEOUT_SECONDS) as http:
         yield [kind(http, url) for kind, urls in kinds for url in urls]
 
 

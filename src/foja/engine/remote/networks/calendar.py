@@ -13,9 +13,7 @@ from enum import StrEnum
 
 import httpx
 
-from foja.engine.remote.certificates import certificates
-from foja.engine.remote.names import reason_of
-from foja.engine.remote.tsa import NO_PROXY
+from foja.engine.remote.http import FAILURES, open_client, read_body, reason_of
 
 MAX_BYTES = 10_000  # as in the client of OpenTimestamps
 _ACCEPT = {"accept": "application/vnd.opentimestamps.v1", "user-agent": "foja"}
@@ -74,7 +72,7 @@ class Calendar:
                 return _failure(response.status_code) or await _read(response)
         except TimeoutError:
             detail = f"no complete answer within {self.timeout_seconds:g} seconds"
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        except FAILURES as error:
             detail = reason_of(error)
         return NoTimestamp(Trouble.AWAY, detail)
 
@@ -82,7 +80,7 @@ class Calendar:
 @asynccontextmanager
 async def calendars(urls: Mapping[str, str], timeout_seconds: float) -> AsyncIterator[dict[str, Calendar]]:
     """Yield a client for each URL, under the same name."""
-    async with httpx.AsyncClient(timeout=timeout_seconds, mounts=NO_PROXY, verify=certificates()) as http:
+    async with open_client(timeout_seconds) as http:
         yield {name: Calendar(http, url, timeout_seconds) for name, url in urls.items()}
 
 
@@ -99,9 +97,6 @@ def _failure(status: int) -> NoTimestamp | None:
 
 
 async def _read(response: httpx.Response) -> bytes | NoTimestamp:
-    body = bytearray()
-    async for part in response.aiter_bytes():
-        body += part
-        if len(body) > MAX_BYTES:
-            return NoTimestamp(Trouble.TOO_LARGE, f"the answer has more than {MAX_BYTES:,} bytes")
-    return bytes(body)
+    body = await read_body(response, MAX_BYTES)
+    too_large = NoTimestamp(Trouble.TOO_LARGE, f"the answer has more than {MAX_BYTES:,} bytes")
+    return too_large if body is None else body

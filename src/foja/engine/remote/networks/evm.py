@@ -7,7 +7,6 @@ answers with an error raises `NodeRefused`, with the text of the node.
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,8 +16,7 @@ from typing import Any
 import httpx
 import orjson
 
-from foja.engine.remote.names import server_name
-from foja.engine.remote.tsa import NO_PROXY
+from foja.engine.remote.http import FAILURES, one_line, open_client, read_body, server_name
 from foja.errors import Tampered, Unavailable, redact
 from foja.pure.proofs.evm.block_json import data, number
 
@@ -184,7 +182,7 @@ class EvmNode:
             answer = orjson.loads(body)  # its depth is limited, whatever Python's own limit is
         except (TimeoutError, httpx.TimeoutException):
             raise Unavailable(f"{self.name} did not answer {method} within {TIMEOUT_SECONDS:g} s") from None
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+        except (*FAILURES, ValueError) as error:
             reason = str(error) or type(error).__name__
             raise Unavailable(f"{self.name} did not answer {method}: {reason}") from None
         return self._result(method, answer)
@@ -193,7 +191,7 @@ class EvmNode:
         if not isinstance(answer, dict):
             raise self._unexpected(f"no JSON-RPC answer to {method}")
         if error := answer.get("error"):
-            text = _shown(str(error.get("message") if isinstance(error, dict) else error))
+            text = redact(one_line(str(error.get("message") if isinstance(error, dict) else error)))
             raise NodeRefused(f"{self.name} refused {method}: {text}", text)
         if "result" not in answer:
             raise self._unexpected(f"no result of {method}")
@@ -221,27 +219,19 @@ class EvmNode:
 
 
 @asynccontextmanager
-async def connect(urls: Sequence[str], certificates: ssl.SSLContext) -> AsyncIterator[list[EvmNode]]:
+async def connect(urls: Sequence[str]) -> AsyncIterator[list[EvmNode]]:
     """Yield a client for each URL; their connections are closed at the end."""
-    async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, mounts=NO_PROXY, verify=certificates) as http:
+    async with open_client(TIMEOUT_SECONDS) as http:
         yield [EvmNode(url, http) for url in urls]
 
 
 async def _exchange(http: httpx.AsyncClient, url: str, request: Mapping[str, Any], most: int) -> bytes:
     async with http.stream("POST", url, json=request) as response:
-        body = bytearray()
-        async for part in response.aiter_bytes():
-            body += part
-            if len(body) > most:
-                raise ValueError(f"its answer has more than {most:,} bytes")
+        if (body := await read_body(response, most)) is None:
+            raise ValueError(f"its answer has more than {most:,} bytes")
         if response.status_code >= 400 and not body.lstrip().startswith(b"{"):
             raise ValueError(f"HTTP status {response.status_code}")
-        return bytes(body)
-
-
-def _shown(text: str) -> str:
-    """Return the words of a node as they may be stored and shown: short, printable, without secrets."""
-    return redact("".join(each if each.isprintable() else "?" for each in text[:200]))
+        return body
 
 
 def _meaning(text: str) -> Answer:

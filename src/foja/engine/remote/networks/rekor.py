@@ -9,9 +9,7 @@ from typing import TypeAlias
 
 import httpx
 
-from foja.engine.remote.certificates import certificates
-from foja.engine.remote.names import reason_of, server_name
-from foja.engine.remote.tsa import NO_PROXY
+from foja.engine.remote.http import FAILURES, one_line, open_client, read_body, reason_of, server_name
 from foja.errors import NotCanonical, Unavailable
 from foja.pure.core.canonical import parse
 
@@ -20,7 +18,6 @@ MAX_BYTES = 256 * 1024
 _ENTRIES = "api/v2/log/entries"
 _REFUSING = frozenset({400, 413, 422})
 _INDEX = re.compile(r"\bindex (0|[1-9][0-9]{0,15})\b")
-_DETAIL = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,7 @@ class RekorClient:
             raise self._down(error) from None
         except (TimeoutError, httpx.TimeoutException):
             return Slow(f"the log did not answer within {self._seconds:g} seconds")
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        except FAILURES as error:
             raise self._down(error) from None
         if status in (httpx.codes.OK, httpx.codes.CREATED):
             return Added(body)
@@ -88,7 +85,7 @@ class RekorClient:
         """Return a file of the log, or None if there is none at this path."""
         try:
             status, body = await self._exchange("GET", f"{self._read_url}/{path}")
-        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        except FAILURES as error:
             raise Unavailable(f"cannot read {path} of the log: {reason_of(error)}; try again later") from None
         if status == httpx.codes.NOT_FOUND:
             return None
@@ -101,15 +98,12 @@ class RekorClient:
     ) -> tuple[int, bytes]:
         async with (
             asyncio.timeout(self._seconds),
-            httpx.AsyncClient(timeout=self._timeout, mounts=NO_PROXY, verify=certificates()) as http,
+            open_client(self._timeout) as http,
             http.stream(method, url, content=content, headers=headers) as response,
         ):
-            body = bytearray()
-            async for part in response.aiter_bytes():
-                body += part
-                if len(body) > MAX_BYTES:
-                    raise Unavailable(f"an answer of the log has more than {MAX_BYTES:,} bytes")
-            return response.status_code, bytes(body)
+            if (body := await read_body(response, MAX_BYTES)) is None:
+                raise Unavailable(f"an answer of the log has more than {MAX_BYTES:,} bytes")
+            return response.status_code, body
 
     def _down(self, error: Exception) -> Unavailable:
         return Unavailable(
@@ -124,5 +118,4 @@ def _message(body: bytes) -> str:
     except NotCanonical:
         found = None
     message = found.get("message") if isinstance(found, dict) else None
-    text = message if isinstance(message, str) else body.decode(errors="replace")
-    return " ".join("".join(each if each.isprintable() else " " for each in text).split())[:_DETAIL]
+    return one_line(message if isinstance(message, str) else body.decode(errors="replace"))

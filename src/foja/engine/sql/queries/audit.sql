@@ -210,16 +210,14 @@ where e.awake is not null and d.executor is not null
 -- name: audit_waits_without_job
 -- What waits for a job that is not there: open attempts, images without variants, deliveries of webhooks that are on.
 select a.entity_id, a.asked_seq, format('the %%s job of attempt %%s', foja.job_of(a.evidence), a.attempt),
-    '`foja status --rebuild` queues it'
+    '`foja rebuild` queues it'
 from foja.lost_attempts() a
 union all
-select i.product_id, i.content_seq, 'a render_image job', '`foja images rebuild` queues it' from foja.unrendered_images() i
+select i.product_id, i.content_seq, 'a render_image job', '`foja rebuild` queues it' from foja.unrendered_images() i
 union all
 select d.entity_id, d.seq, format('a job that delivers it to the webhook %%s', d.webhook_id),
-    'switch the webhook off and on to queue it'
-from foja.webhook_delivery d join foja.webhook w on w.webhook_id = d.webhook_id and w.state = 'on'
-where d.state = 'waiting' and not exists (select from foja.job j where j.entity_id = d.webhook_id and j.type = 'deliver_webhook'
-    and j.dedupe_key = d.batch::text and j.state in ('queued', 'running', 'retry_scheduled'));
+    '`foja rebuild` queues it'
+from foja.lost_deliveries() d;
 
 -- name: audit_job_correlations
 -- Jobs that ran with a correlation id other than their stream.

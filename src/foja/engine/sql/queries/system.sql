@@ -35,3 +35,7 @@ order by p.size, p.network, p.log, v.seq desc;
 select v.payload ->> 'key_id', min(v.at) from foja.installation i
 join foja.event v on v.entity_id = i.installation_id and v.kind = 'key.rotated' and v.payload ->> 'purpose' = %(purpose)s
 group by 1;
+
+-- name: tenants
+-- Every tenant that has a stream.
+select distinct tenant from foja.entity order by tenant;

@@ -55,6 +55,10 @@ where a.delivery_id = %(delivery)s and a.tenant = %(tenant)s order by a.at;
 -- Plan deliveries of the next events of the log.
 select foja.plan_deliveries_v1(%(limit)s, %(open)s);
 
+-- name: queue_lost_deliveries
+-- Queue the deliveries that wait for a job that is not there; returns how many.
+select foja.queue_lost_deliveries_v1();
+
 -- name: open_deliveries
 -- What is still to be sent of these batches.
 select batch, delivery_id as id, webhook_id, url, secrets, attempts, tenant, entity_id, seq, event_id, kind, v, at, actor,

@@ -1,28 +1,29 @@
-"""`foja chat new`, `say` and `decide`: make the id of a conversation, append to it, decide an approval."""
+"""`foja chat new`, `say` and `decide`: make the id of a conversation, append to it, say what was decided."""
 
 from __future__ import annotations
 
 import json
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
 from typing import Any
 
 from foja.engine.ledger.event import new_id
 from foja.errors import BadPayload
+from foja.interfaces.answers.streams import DecidedApproval
 from foja.interfaces.cli.installation import open_to_write
 from foja.interfaces.cli.output import print_result
 from foja.pure.models.conversations.events import CONVERSATION
 from foja.pure.quotation import quoted
 
 
-def new(arguments: Namespace) -> int:
+def new(arguments: Namespace) -> None:
     """Print a new id."""
     new_conversation_id = str(new_id())
     print_result(arguments, {"id": new_conversation_id}, new_conversation_id)
-    return 0
 
 
-async def say(arguments: Namespace) -> int:
+async def say(arguments: Namespace) -> None:
     """Append one event and print its number."""
     text = sys.stdin.read().removesuffix("\n") if arguments.text == "-" else arguments.text
     if not text.strip():
@@ -34,21 +35,12 @@ async def say(arguments: Namespace) -> int:
             arguments.kind, payload, actor=arguments.actor, idempotency_key=arguments.key
         )
     print_result(arguments, event.envelope(), f"event {event.seq} of {conversation.id}")
-    return 0
 
 
-async def decide(arguments: Namespace) -> int:
-    """Decide an approval; return 1 if another decision, or its expiry, counts."""
-    async with open_to_write(arguments, existing=True) as app:
-        conversation = await app.conversations.open(arguments.conversation)
-        decision = await conversation.decide(
-            arguments.approval, arguments.decision, reason=arguments.reason, actor=arguments.actor
-        )
-    found = decision.approval
-    body = {"approval_id": found.id, "state": found.state, "reason": found.reason, "mine": decision.mine}
+def decided(found: DecidedApproval, _: Namespace) -> Iterator[str]:
+    """Yield how an approval was decided."""
     by = f" by {quoted(found.decided_by)}" if found.decided_by else ""
-    print_result(arguments, body, f"approval {quoted(found.id)} is {found.state}{by}")
-    return 0 if decision.mine else 1
+    yield f"approval {quoted(found.id)} is {found.state}{by}"
 
 
 def parse_payload(kind: str, text: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from foja.pure.quotation import CLOSE, OPEN
 PAGE_EVENTS, DEFAULT_SHOWN, WIDTH = 1000, 20, 60
 
 
-async def recent(arguments: Namespace) -> int:
+async def recent(arguments: Namespace) -> None:
     """Print the newest conversations with the last event of each."""
     async with open_installation(arguments) as app:
         ids = await app.conversations.list(limit=DEFAULT_SHOWN)
@@ -37,10 +37,9 @@ async def recent(arguments: Namespace) -> int:
         rows = [await _summary(conversation) for conversation in conversations]
     documents = [dict(zip(("id", "events", "gaps", "last"), row, strict=True)) for row in rows]
     print_result(arguments, documents, *table(("conversation", "events", "gaps", "last"), rows))
-    return 0
 
 
-async def show(arguments: Namespace) -> int:
+async def show(arguments: Namespace) -> None:
     """Print the whole conversation in reading order."""
     async with open_installation(arguments) as app:
         conversation = await app.conversations.open(arguments.conversation)
@@ -50,7 +49,7 @@ async def show(arguments: Namespace) -> int:
     items = ConversationView(envelopes).items()
     if arguments.json:
         print_json({"id": str(conversation.id), "items": items})
-        return 0
+        return
     shown = [each for group in groups(items, Deadlines(envelopes)) for each in group]
     if sys.stdout.isatty():
         from foja.interfaces.cli.chat.live import show as show_in_colour
@@ -59,10 +58,9 @@ async def show(arguments: Namespace) -> int:
     else:
         for each in shown:
             print_lines(each.plain().split("\n"))
-    return 0
 
 
-async def follow(arguments: Namespace) -> int:
+async def follow(arguments: Namespace) -> None:
     """Print the events of a conversation and new ones as they arrive."""
     async with open_installation(arguments) as app:
         conversation = await app.conversations.open(arguments.conversation)
@@ -71,7 +69,7 @@ async def follow(arguments: Namespace) -> int:
             from foja.interfaces.cli.chat.live import watch
 
             await watch(received)  # the screen itself shows that there are no events
-            return 0
+            return
         await warn_if_empty(app, conversation.id)
         if arguments.json:
             async for batch in received:
@@ -79,7 +77,6 @@ async def follow(arguments: Namespace) -> int:
                     print_json_line(envelope)
         else:
             await _print_batches(received)
-    return 0
 
 
 async def _summary(conversation: Conversation) -> tuple[str, int, int, str]:

@@ -28,7 +28,8 @@ TAMPERED_SEQ = 3
 async def demo(arguments: Namespace) -> int:
     """Run the demo, or fill an installation with --seed; return 0 only if every claim is true."""
     if arguments.seed:
-        return await seed(arguments)
+        await seed(arguments)
+        return 0
     story, began = Story(arguments.json), time.monotonic()
     story.chapter("Start an embedded PostgreSQL with a ledger")
     with tempfile.TemporaryDirectory(prefix="foja-demo-") as home:

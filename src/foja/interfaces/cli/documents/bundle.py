@@ -19,7 +19,7 @@ from foja.pure.judge.report import Report
 from foja.verification import verify
 
 
-async def bundle(arguments: Namespace) -> int:
+async def bundle(arguments: Namespace) -> None:
     """Write the bundle and, with --certificate, the PDF; return 0 if they are written."""
     target: Path = arguments.output
     check_targets(arguments, target, arguments.certificate)
@@ -44,7 +44,6 @@ async def bundle(arguments: Namespace) -> int:
     files = {"file": target, "sha256": sha256, "size": size, "certificate": arguments.certificate}
     document = {**files, "verdict": report.verdict.value, "note": note}
     print_result(arguments, document, *_lines(arguments, report, note))
-    return 0
 
 
 def _lines(arguments: Namespace, report: Report, note: str | None) -> Iterator[str]:

@@ -198,7 +198,12 @@ async def _print_report(
     waited: bool,
 ) -> None:
     rows = [
-        (states[each.id].state, "new" if each.new else "known", each.id, each.name)
+        (
+            states[each.id].state,
+            "new" if each.new else "known",
+            each.id,
+            quoted(each.name) if each.name else None,
+        )
         for each in tally.done[:SHOWN]
     ]
     if rows:

@@ -15,7 +15,7 @@ from foja.pure.models.documents.signatures import view_signatures
 LARGEST = 524_288  # in PEM, a signature is larger than its bytes
 
 
-async def sign(arguments: Namespace) -> int:
+async def sign(arguments: Namespace) -> None:
     """Record a signature; a wrong one is refused."""
     paths = (arguments.signature, arguments.key, arguments.certificate)
     signature, key, certificate = [await asyncio.to_thread(_read, path) for path in paths]
@@ -33,7 +33,6 @@ async def sign(arguments: Namespace) -> int:
     [shown] = view_signatures([event])
     text = f"event {event.seq} of {event.entity_id}: signed, {shown.status}: {shown.detail}"
     print_result(arguments, event.envelope(), text)
-    return 0
 
 
 def _read(path: Path | None) -> bytes | None:

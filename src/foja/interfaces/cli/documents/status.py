@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from foja.errors import SetupFailed, UnknownEntity
 from foja.interfaces.cli.documents.files import digest
 from foja.interfaces.cli.documents.lists import open_lists
 from foja.interfaces.cli.installation import open_installation
+from foja.interfaces.cli.integrity import print_rebuilt
 from foja.interfaces.cli.output import (
     print_json_line,
     print_line,
@@ -31,27 +31,26 @@ if TYPE_CHECKING:
     from foja.pure.models.documents.view import DocumentView
 
 
-async def status(arguments: Namespace) -> int:
+async def status(arguments: Namespace) -> None:
     """Print one document, or a list of the newest."""
     if arguments.document is None and not arguments.rebuild:
         async with open_lists(arguments) as lists:
             await _print_list(lists, arguments)
-        return 0
+        return
     async with open_installation(arguments) as app:
         if arguments.rebuild:
-            return await _rebuild(app, arguments)
+            await print_rebuilt(app, arguments)
+            return
         view = await app.documents.view(await find_document(app, arguments.document))
         print_result(arguments, view.document(), *_describe(view))
-    return 0
 
 
-async def explain(arguments: Namespace) -> int:
+async def explain(arguments: Namespace) -> None:
     """Print what a document waits for and what happens next."""
     async with open_installation(arguments) as app:
         view = await app.documents.view(await find_document(app, arguments.document))
     document = {"id": view.id, "explain": view.explain, "note": view.note}
     print_result(arguments, document, *_explanation(view))
-    return 0
 
 
 async def find_document(app: App, text: str) -> UUID:
@@ -110,15 +109,6 @@ def _describe(view: DocumentView) -> Iterator[str]:
 
 def _explanation(view: DocumentView) -> list[str]:
     return [view.explain, view.note] if view.note else [view.explain]
-
-
-async def _rebuild(app: App, arguments: Namespace) -> int:
-    rebuilt = await app.rebuild()
-    lines = [f"{rebuilt.documents:,} documents; {rebuilt.mended:,} list entries were wrong or missing"]
-    if rebuilt.guards:
-        lines.append(f"the attempts of {rebuilt.guards:,} documents did not match their events")
-    print_result(arguments, asdict(rebuilt), *lines)
-    return 0
 
 
 async def _print_list(lists: DocumentLists, arguments: Namespace) -> None:

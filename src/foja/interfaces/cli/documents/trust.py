@@ -27,7 +27,7 @@ from foja.pure.core.bundle.names import loose_name, record_names
 from foja.pure.judge.trust_parser import name_lines
 
 
-async def trust(arguments: Namespace) -> int:
+async def trust(arguments: Namespace) -> None:
     """Print the trust of this installation, or what it trusts about one document or another stream."""
     check_targets(arguments, arguments.output)
     async with open_installation(arguments) as app:
@@ -35,7 +35,6 @@ async def trust(arguments: Namespace) -> int:
         lines += _cosigners(app.settings)
     advice = "give it to readers by another way than the bundle"
     print_or_write(arguments, "trust", trust_text(lines), advice)
-    return 0
 
 
 async def _trust_of(app: App, text: str) -> list[str]:
@@ -50,7 +49,7 @@ async def _trust_of(app: App, text: str) -> list[str]:
     return lines + name_lines(await app.access.names.find(actors, tenant=app.settings.own_tenant))
 
 
-async def proofs(arguments: Namespace) -> int:
+async def proofs(arguments: Namespace) -> None:
     """Write each proof in its tool's own format, the trust, and the commands that check them without Foja."""
     check_folder(arguments)
     async with open_installation(arguments) as app:
@@ -65,7 +64,6 @@ async def proofs(arguments: Namespace) -> int:
     files = for_others(found, witness)
     readme = _readme(witness, found, files, lines)
     write_folder(arguments, {**files, README: readme.encode()}, lines)
-    return 0
 
 
 def _cosigners(settings: Settings) -> list[str]:

@@ -17,7 +17,7 @@ SHOWN = 100
 
 async def adopt(arguments: Namespace) -> int:
     """Report what becomes of the tables and, with --yes, record it; 1 if a row is left out."""
-    from foja.engine.driver.foreign import open_foreign
+    from foja.engine.driver.snapshot import open_foreign
 
     async with open_to_write(arguments) as app, open_foreign(arguments.source, arguments.schema) as tables:
         with progress_bar("adopting") as progress:

@@ -6,9 +6,10 @@ import contextlib
 from argparse import Namespace
 from pathlib import Path
 
+from foja.engine.driver.snapshot import Snapshot
 from foja.engine.ledger.excerpts import EventProof, prove_event
 from foja.engine.observe.logs import CosignerState, LogState, read_cosigners, read_logs
-from foja.engine.observe.snapshot import Snapshot, snapshot
+from foja.engine.observe.snapshot import snapshot
 from foja.errors import ObjectMissing, Tampered
 from foja.interfaces.cli.installation import (
     open_database,

@@ -38,7 +38,7 @@ Settings come from FOJA_* environment variables; options override them."""
 ORDER = """
 up web worker backup restore psql demo bench migrate
 protect status explain retry sign bundle trust proofs verify
-doctor alerts events chat images audit fsck stress
+doctor alerts events chat images audit rebuild fsck stress
 jobs webhooks mcp orphans anchors log cosigner monitor keys access tsa"""  # of the help
 _BY_HAND = (
     *services.COMMANDS,

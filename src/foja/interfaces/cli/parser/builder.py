@@ -109,6 +109,8 @@ def _add_argument(parser: _ActionsContainer, argument: Argument, default: object
     names = [word.replace("[no-]", "") for word in words if word.startswith("-")]
     value = argument.usage if not names else "" if words[-1].startswith("-") else words[-1]
     optional, several = value.startswith("["), value.endswith(("...", "...]"))
+    if several and default is None:
+        default = []
     more: dict[str, Any] = {"default": default, "help": argument.help}
     if value or argument.choices:
         more |= {"type": argument.type, "choices": argument.choices, "metavar": value.strip("[].") or None}

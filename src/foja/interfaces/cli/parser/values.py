@@ -6,11 +6,12 @@ import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from datetime import UTC, datetime
+from math import nan
 from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from foja.pure.models.access.key import parse_end
+from foja.pure.models.access.key import parse_duration, parse_end
 from foja.pure.models.access.principal import Scope
 from foja.pure.models.images.address import has_other_form
 
@@ -29,12 +30,16 @@ def any_text(text: str) -> str:
     return text
 
 
-def stream(text: str) -> UUID | None:
-    """Return the id of a stream, or None for the whole log."""
-    try:
-        return None if text == "log" else UUID(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not valid: expected a UUID or `log`") from None
+def id_or(word: str) -> Callable[[str], UUID | None]:
+    """Return the type of ids, where a word stands for none."""
+
+    def parse(text: str) -> UUID | None:
+        try:
+            return None if text == word else UUID(text)
+        except ValueError:
+            raise ArgumentTypeError(f"{text!r} is not valid: expected a UUID or `{word}`") from None
+
+    return parse
 
 
 def cursor(text: str) -> str | int:
@@ -63,13 +68,18 @@ positive, port = integer(1, 2**31 - 1), integer(0, 65_535)
 
 def seconds(text: str) -> float:
     """Return a duration of at most an hour."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
+    value = _float(text)
     if not 0 < value <= 3600:
         raise ArgumentTypeError(f"{text!r} is not valid: expected seconds, more than 0 and at most 3600")
     return value
+
+
+def _float(text: str) -> float:
+    """Return a number, or NaN, which is in no range."""
+    try:
+        return float(text)
+    except ValueError:
+        return nan
 
 
 def moment(text: str) -> datetime:
@@ -82,14 +92,11 @@ def moment(text: str) -> datetime:
 
 
 def hours(text: str) -> float:
-    """Return for how many hours an old secret is used as well."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
+    """Return for how many seconds an old secret is used as well, given in hours."""
+    value = _float(text)
     if not 0 <= value <= MAX_OVERLAP_HOURS:
         raise ArgumentTypeError(f"{text!r} is not valid: expected hours, from 0 to {MAX_OVERLAP_HOURS}")
-    return value
+    return value * 3600
 
 
 def names_of(*known: str) -> Callable[[str], list[str]]:
@@ -111,22 +118,12 @@ def digest(text: str) -> str:
     return check_digest(text)
 
 
-def place_or_id(text: str) -> int | UUID:
+def place_or_id(text: str) -> str:
     """Return the place of an image in a gallery, or its id."""
-    if text.isdecimal():
-        return natural(text)
     try:
-        return UUID(text)
+        return str(natural(text) if text.isdecimal() else UUID(text))
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is not an image: expected a UUID, or a place from 0 on") from None
-
-
-def new_or_id(text: str) -> UUID | None:
-    """Return the id of a product, or None for a new one."""
-    try:
-        return None if text == "new" else UUID(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not valid: expected a UUID or `new`") from None
 
 
 def elsewhere(text: str) -> str:
@@ -163,13 +160,18 @@ def scopes(text: str) -> list[Scope]:
     return [Scope(name) for name in dict.fromkeys(names)]
 
 
-def expiry(text: str) -> datetime | None:
-    """Return when something expires: a time, a duration from now, or None for `never`."""
+def duration(text: str) -> float:
+    """Return the seconds of a duration such as `90d`, `12h`, `30m` or `45s`."""
+    return parse_duration(text).total_seconds()
+
+
+def expiry(text: str) -> str:
+    """Return when something expires: a time that has not passed, a duration from now, or `never`."""
     now = datetime.now(UTC)
     found = parse_end(text, now)
     if found and found <= now:
         raise ArgumentTypeError(f"{text!r} has passed: expected a later time")
-    return found
+    return text
 
 
 def key_name(text: str) -> str:

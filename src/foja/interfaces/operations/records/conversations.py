@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from foja.domains.conversations.service import ProtectableConversation
+from foja.domains.conversations.service import Conversation
 from foja.domains.documents.document import Document
 from foja.engine.ledger.event import Event, Transient
 from foja.engine.ledger.reader import NUMBER
@@ -34,6 +34,7 @@ from foja.interfaces.operations.records.streams import (
     Limit,
     Opened,
     Payload,
+    Version,
     append,
     append_many,
     check_kind,
@@ -46,7 +47,7 @@ from foja.interfaces.operations.records.streams import (
 from foja.pure.models.access.principal import Scope
 from foja.pure.models.conversations.approvals import Approval
 
-OpenConversation: TypeAlias = Opened[ProtectableConversation[Document]]
+OpenConversation: TypeAlias = Opened[Conversation[Document]]
 ConversationId = Annotated[str, "the id of a conversation: a UUID of your choice"]
 Turn = str | int | None
 Index = Annotated[int, Field(ge=0)] | None
@@ -145,10 +146,11 @@ async def emit(
     turn: Turn = None,
     block_index: int | None = None,
     event_index: Index = None,
+    v: Version = 1,
 ) -> Transient:
     """Send a transient event to the current followers; it is not numbered and not stored."""
     return await opened.stream.emit(
-        kind, payload, turn=turn, block_index=block_index, event_index=event_index
+        kind, payload, turn=turn, block_index=block_index, event_index=event_index, v=v
     )
 
 

@@ -37,7 +37,7 @@ MAX_BATCH = 1_000
 PEM = "-----BEGIN "
 State = Literal["none", "protected", "reinforced", "final", "given_up"]
 Format = Literal["cms", "jws", "raw", "unchecked"]
-Binary = Annotated[str | None, "Base64, DER or PEM"]
+Binary = Annotated[str | None, "Base64, DER or PEM", bytes]  # clients also take bytes
 DocumentId = Annotated[str, "the id of a document, a UUID"]
 OpenDocument: TypeAlias = Opened[Document]
 

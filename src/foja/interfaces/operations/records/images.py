@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Annotated, TypeAlias
 from uuid import UUID
@@ -9,8 +10,10 @@ from uuid import UUID
 from pydantic import Field
 
 from foja.domains.documents.document import Document
+from foja.domains.images.gallery import Gallery
 from foja.domains.images.service import Images
 from foja.engine.ledger.event import Event
+from foja.errors import UnknownImage
 from foja.interfaces.answers.documents import AddedDocument
 from foja.interfaces.answers.images import ImageList, ImageView, ProductPage, RenderedCount
 from foja.interfaces.answers.streams import StreamId
@@ -24,10 +27,12 @@ from foja.pure.models.images.gallery import OBJECT, Image
 from foja.pure.models.images.rendering import RenderState
 
 Id: TypeAlias = UUID | str
+ImageId = Annotated[UUID | str, "its id, or its place in the gallery as it is now"]
 Galleries: TypeAlias = Images[Document]
 ExpectedSeq = Annotated[int | None, Field(ge=0, lt=2**63), "refuses a change of another state"]
 Place = Annotated[int, Field(ge=0, lt=2**31)]
 Force = Annotated[bool, "also what failed as often as it may be tried"]
+PLACE = re.compile(r"\d{1,10}")  # shorter than any id
 SHOWN = ("media_type", "width", "height", "frames", "size", "name")
 
 
@@ -54,16 +59,16 @@ async def gallery(
     return ImageList([view_of(opened.id, each) for each in found], opened.id, found.next_seq)
 
 
-async def image(images: Galleries, product_id: Id, image_id: Id) -> ImageView:
+async def image(images: Galleries, product_id: Id, image_id: ImageId) -> ImageView:
     """Return one image."""
-    opened = await images.open(product_id)
+    opened, image_id, _ = await _find(images, product_id, image_id)
     return view_of(opened.id, await opened.image(image_id))
 
 
 async def move(
     images: Galleries,
     product_id: Id,
-    image_id: Id,
+    image_id: ImageId,
     *,
     to: Place,
     expected_seq: ExpectedSeq = None,
@@ -71,7 +76,7 @@ async def move(
     idempotency_key: str | None = None,
 ) -> ImageView:
     """Move an image to a place; place 0 makes it the main one."""
-    opened = await images.open(product_id)
+    opened, image_id, expected_seq = await _find(images, product_id, image_id, expected_seq)
     moved = await opened.move(
         image_id, to=to, expected_seq=expected_seq, actor=actor, idempotency_key=idempotency_key
     )
@@ -81,7 +86,7 @@ async def move(
 async def describe(
     images: Galleries,
     product_id: Id,
-    image_id: Id,
+    image_id: ImageId,
     alt: str,
     *,
     expected_seq: ExpectedSeq = None,
@@ -89,7 +94,7 @@ async def describe(
     idempotency_key: str | None = None,
 ) -> ImageView:
     """Set the alternative text of an image; an empty one removes it."""
-    opened = await images.open(product_id)
+    opened, image_id, expected_seq = await _find(images, product_id, image_id, expected_seq)
     described = await opened.describe(
         image_id, alt, expected_seq=expected_seq, actor=actor, idempotency_key=idempotency_key
     )
@@ -99,14 +104,15 @@ async def describe(
 async def remove(
     images: Galleries,
     product_id: Id,
-    image_id: Id,
+    image_id: ImageId,
     *,
     reason: Annotated[str, Field(min_length=1, max_length=1000)] = "removed",
     expected_seq: ExpectedSeq = None,
     actor: str | None = None,
 ) -> Event:
     """Remove an image; those after it move up."""
-    return await images.remove(product_id, image_id, reason=reason, expected_seq=expected_seq, actor=actor)
+    opened, image_id, expected_seq = await _find(images, product_id, image_id, expected_seq)
+    return await opened.remove(image_id, reason=reason, expected_seq=expected_seq, actor=actor)
 
 
 async def protect(caller: Caller, product_id: Id, required_evidence: Evidence = "tsa") -> Made[AddedDocument]:
@@ -121,15 +127,18 @@ async def render_failed(images: Galleries, product_id: Id, *, force: Force = Fal
     return RenderedCount(await images.render(product_id=product_id, force=force))
 
 
-async def render(images: Galleries, product_id: Id, image_id: Id, *, force: Force = False) -> RenderedCount:
+async def render(
+    images: Galleries, product_id: Id, image_id: ImageId, *, force: Force = False
+) -> RenderedCount:
     """Render an image again."""
-    found = await images.image(product_id, image_id)
-    return RenderedCount(await images.render(found, force=force))
+    opened, image_id, _ = await _find(images, product_id, image_id)
+    return RenderedCount(await images.render(await opened.image(image_id), force=force))
 
 
-async def rendering(images: Galleries, product_id: Id, image_id: Id) -> RenderState:
+async def rendering(images: Galleries, product_id: Id, image_id: ImageId) -> RenderState:
     """Return how far the variants of an image are."""
-    return await images.rendering(await images.image(product_id, image_id))
+    opened, image_id, _ = await _find(images, product_id, image_id)
+    return await images.rendering(await opened.image(image_id))
 
 
 def view_of(product_id: UUID, image: Image) -> ImageView:
@@ -150,6 +159,19 @@ def view_of(product_id: UUID, image: Image) -> ImageView:
         variants=variants,
         **{name: image.metadata.get(name) for name in SHOWN},
     )
+
+
+async def _find(
+    images: Galleries, product_id: Id, image_id: Id, expected_seq: int | None = None
+) -> tuple[Gallery, Id, int | None]:
+    """Return the gallery, the image and the expected number: a place is that of the gallery as it is now."""
+    opened = await images.open(product_id)
+    if not PLACE.fullmatch(str(image_id)):
+        return opened, image_id, expected_seq
+    found, place = await opened.list(), int(str(image_id))
+    if place >= len(found):
+        raise UnknownImage(f"{opened.id} has {len(found)} images and none at place {place}; list them")
+    return opened, found[place].id, found.next_seq if expected_seq is None else expected_seq
 
 
 def _images(caller: Caller) -> Galleries:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from foja.domains.conversations.service import ProtectableConversation
+from foja.domains.conversations.service import Conversation
 from foja.domains.documents.document import Document
 from foja.domains.streams import OwnStream
 from foja.engine.ledger.event import MAX_SEQ, Draft, Event
@@ -52,7 +52,7 @@ Version = Annotated[int, "the version of the kind"]
 Evidence = Annotated[str | Sequence[str], Field(examples=[["tsa"]])]
 
 
-Named = TypeVar("Named", bound=ProtectableConversation[Document] | OwnStream | Document, covariant=True)
+Named = TypeVar("Named", bound=Conversation[Document] | OwnStream | Document, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Opened(Generic[Named]):
     stream: Named
 
 
-AnyStream: TypeAlias = Opened[ProtectableConversation[Document] | OwnStream]
-Provable: TypeAlias = Opened[ProtectableConversation[Document] | OwnStream | Document]
+AnyStream: TypeAlias = Opened[Conversation[Document] | OwnStream]
+Provable: TypeAlias = Opened[Conversation[Document] | OwnStream | Document]
 
 
 async def append(
@@ -78,8 +78,10 @@ async def append(
     idempotency_key: str | None = None,
 ) -> Event:
     """Append an event; it cannot be changed. The same Idempotency-Key again returns the first."""
-    stream, caller = opened.stream, opened.caller
-    check_kind(stream, kind, caller)
+    if isinstance(opened.stream, OwnStream):
+        opened = await _own(opened, kind, v)
+    stream = opened.stream
+    check_kind(stream, kind, opened.caller)
     try:
         return await stream.append(
             kind,
@@ -93,23 +95,6 @@ async def append(
         raise unknown(stream) from None
 
 
-async def append_own(
-    opened: AnyStream,
-    kind: Kind,
-    payload: Fields,
-    *,
-    expected_seq: ExpectedSeq = None,
-    actor: Author = None,
-    v: Version = 1,
-    idempotency_key: str | None = None,
-) -> Event:
-    """Append an event of a domain of yours. The same Idempotency-Key again returns the first event."""
-    found = await _own(opened, kind, v)
-    return await append(
-        found, kind, payload, expected_seq=expected_seq, actor=actor, v=v, idempotency_key=idempotency_key
-    )
-
-
 async def append_many(
     opened: AnyStream,
     events: Annotated[list[BatchEvent], Field(min_length=1, max_length=MAX_EVENTS)],
@@ -118,6 +103,8 @@ async def append_many(
     idempotency_key: str | None = None,
 ) -> Made[BatchAnswer]:
     """Append many events, all or none, or each by itself; see the result of each."""
+    if isinstance(opened.stream, OwnStream):
+        opened = await _own(opened, events[0].kind, events[0].v)
     if atomic:
         if len(events) > MAX_ATOMIC:
             raise BadPayload(f"an atomic batch has at most {MAX_ATOMIC} events; send several, or not atomic")
@@ -128,18 +115,6 @@ async def append_many(
     appended = sum(isinstance(each, Event) and not each.replayed for each in found)
     results = [_result(opened.stream, each) for each in found]
     return Made(BatchAnswer(appended, results), new=appended == len(found))
-
-
-async def append_many_own(
-    opened: AnyStream,
-    events: Annotated[list[BatchEvent], Field(min_length=1, max_length=MAX_EVENTS)],
-    *,
-    atomic: bool = False,
-    idempotency_key: str | None = None,
-) -> Made[BatchAnswer]:
-    """Append many events of a domain of yours, all or none, or each by itself."""
-    found = await _own(opened, events[0].kind, events[0].v)
-    return await append_many(found, events, atomic=atomic, idempotency_key=idempotency_key)
 
 
 async def state(opened: AnyStream) -> StreamState:
@@ -273,8 +248,9 @@ OPERATIONS = (
     Operation("streams.domains", "GET /v1/streams", domains, Scope.READ),
     Operation("streams.list", "GET /v1/streams/{domain}", streams, Scope.READ),
     Operation("stream.state", f"GET {ONE}", state_own, Scope.READ, own_stream),
-    Operation("stream.append", f"POST {ONE}/events", append_own, Scope.WRITE, own_stream, new=is_new),
-    Operation("stream.append_many", f"POST {ONE}/events/batch", append_many_own, Scope.WRITE, own_stream),
+    Operation("stream.append", f"POST {ONE}/events", append, Scope.WRITE, own_stream, new=is_new),
+    Operation("stream.append_many", f"POST {ONE}/events/batch", append_many, Scope.WRITE, own_stream),
     Operation("stream.prove", f"GET {ONE}/events/{{seq}}/proof", prove, Scope.READ, own_stream),
+    Operation("stream.erase", f"POST {ONE}/events/{{seq}}/erase", erase, Scope.WRITE, own_stream),
     Operation("stream.protect", f"POST {ONE}/protect", protect, Scope.WRITE, own_stream, takes_key=True),
 )

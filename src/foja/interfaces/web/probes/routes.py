@@ -11,7 +11,7 @@ from starlette.responses import Response
 from foja import __version__
 from foja.engine.health.recorder import DATABASE
 from foja.engine.metrics import BUILD, exposition
-from foja.engine.observe.metrics.health import HEALTH, show_parts
+from foja.engine.observe.metrics.gauges import HEALTH, show_parts
 from foja.errors import FojaError, LedgerUnavailable
 from foja.interfaces.web.caller import caller_of, visitor_of
 from foja.interfaces.web.context import context_of

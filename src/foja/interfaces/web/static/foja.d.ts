@@ -457,17 +457,57 @@ export interface CostView {
   fee: string;
   open_fee: string;
 }
-/** How many jobs waited for more digests. */
-export interface Flushed {
-  network: string;
-  jobs: number;
-}
 /** Whether documents may require a network, what is missing, and what was found there. */
 export interface Enabled {
   network: string;
   enabled: boolean;
   missing: Array<string>;
   found: Payload;
+}
+/** That documents may not require a network any more. */
+export interface Disabled {
+  network: string;
+  enabled: boolean;
+  missing: Array<string>;
+  found: Payload;
+  changed: boolean;
+}
+/** How many digests waited for others. */
+export interface Flushed {
+  network: string;
+  jobs: number;
+}
+/** An alert whose condition is true. */
+export interface AlertState {
+  alert: string;
+  label: string;
+  value: number;
+  since: string;
+  fired_at: string | null;
+}
+/** An alert as it stands. */
+export interface ShownAlert {
+  alert: string;
+  severity: "critical" | "warning";
+  state: string;
+  summary: string;
+  limit: number | null;
+  below: boolean;
+  for_seconds: number;
+  values: { [name: string]: number };
+  series: Array<AlertState>;
+  runbook: string;
+}
+/** A notice as it was told. */
+export interface ToldNotice {
+  id: string;
+  alert: string;
+  label: string;
+  event: string;
+  value: number | null;
+  at: string;
+  undelivered: Array<string>;
+  error: string | null;
 }
 /** A run that ended, as it was recorded. */
 export interface RunRow {
@@ -677,10 +717,14 @@ export interface KeyView {
   revoked_at: string | null;
   last_used_at: string | null;
 }
-/** A key with its text, which is shown this once. */
-export interface NewKey {
+/** A new key with its text, and what it may do. */
+export interface CreatedKey {
   id: string;
   key: string;
+  tenant: string;
+  scopes: Array<string>;
+  installation: boolean;
+  expires_at: string | null;
 }
 /** What was revoked. */
 export interface Revoked {
@@ -746,7 +790,7 @@ declare class ConversationActs extends History {
   extend(token: string, ttl: number): Promise<Deadline>;
   fill(token: string, seq: string, kind: string, payload: Payload, options?: { actor?: string | null; v?: number; idempotencyKey?: string | null }): Promise<Appended>;
   void(token: string, seq: string, reason: string): Promise<VoidedSlot>;
-  emit(kind: string, payload: Payload, options?: { turn?: string | number | null; blockIndex?: number | null; eventIndex?: number | null }): Promise<Transient>;
+  emit(kind: string, payload: Payload, options?: { turn?: string | number | null; blockIndex?: number | null; eventIndex?: number | null; v?: number }): Promise<Transient>;
   requestApproval(toolName: string, toolArgs: Payload, options?: { ttl?: number; approvalId?: string | null; toolUseId?: string | null; policy?: string | null; turn?: string | number | null; blockIndex?: number | null; actor?: string | null; idempotencyKey?: string | null }): Promise<Approval>;
   approvals(): Promise<Approval[]>;
   approval(approvalId: string): Promise<Approval>;
@@ -763,6 +807,7 @@ declare class StreamActs extends History {
   append(kind: string, payload: Payload, options?: { expectedSeq?: number | null; actor?: string | null; v?: number; idempotencyKey?: string | null }): Promise<Appended>;
   appendMany(events: Array<BatchEvent>, options?: { atomic?: boolean; idempotencyKey?: string | null }): Promise<BatchAnswer>;
   prove(seq: number): Promise<ProvenEvent>;
+  erase(seq: number, reason: string): Promise<ErasedEvent>;
   protect(requiredEvidence?: string | Array<string>, options?: { idempotencyKey?: string | null }): Promise<AddedDocument>;
 }
 
@@ -814,13 +859,19 @@ declare class AnchorsActs {
   list(options?: { network?: "polygon" | "bitcoin" | "rekor" | null; status?: "drafted" | "sent" | "confirmed" | "reorged" | "refused" | null; before?: string | null; limit?: number }): Promise<BatchView[]>;
   show(batchId: string): Promise<BatchView>;
   cost(options?: { network?: "polygon" | "bitcoin" | "rekor" | null; days?: number }): Promise<CostView[]>;
-  flush(network: "polygon" | "bitcoin" | "rekor"): Promise<Flushed>;
   enable(network: "polygon" | "bitcoin" | "rekor"): Promise<Enabled>;
-  disable(network: "polygon" | "bitcoin" | "rekor"): Promise<Enabled>;
+  disable(network: "polygon" | "bitcoin" | "rekor"): Promise<Disabled>;
+  flush(network: "polygon" | "bitcoin" | "rekor"): Promise<Flushed>;
+}
+
+declare class AlertsActs {
+  list(options?: { firing?: boolean }): Promise<ShownAlert[]>;
+  history(options?: { limit?: number }): Promise<ToldNotice[]>;
 }
 
 declare class MaintenanceActs {
   report(options?: { limit?: number }): Promise<CleanupReport>;
+  candidates(options?: { limit?: number }): Promise<Candidate[]>;
   cleanup(options?: { dryRun?: boolean }): Promise<RunResult>;
   purge(options?: { dryRun?: boolean; reason?: string | null }): Promise<RunResult>;
   purgeObject(sha256: string, reason: string): Promise<DeletedObjects>;
@@ -851,7 +902,7 @@ declare class AccessActs {
   me(): Promise<Me>;
   names(actor: Array<string>): Promise<NameList>;
   keys(options?: { tenant?: string | null; limit?: number }): Promise<KeyView[]>;
-  createKey(scopes: string | Array<string>, options?: { name?: string; tenant?: string | null; installation?: boolean; expiresAt?: string | null; idempotencyKey?: string | null }): Promise<NewKey>;
+  createKey(scopes?: string | Array<string>, options?: { name?: string; tenant?: string | null; installation?: boolean; expiresAt?: string | null; idempotencyKey?: string | null }): Promise<CreatedKey>;
   revokeKey(keyId: string): Promise<Revoked>;
   rotateKey(keyId: string, options?: { overlapSeconds?: number }): Promise<RotatedKey>;
   sessions(options?: { tenant?: string | null; limit?: number }): Promise<SessionView[]>;
@@ -893,6 +944,7 @@ export class Client {
   };
   readonly jobs: JobsActs;
   readonly anchors: AnchorsActs;
+  readonly alerts: AlertsActs;
   readonly maintenance: MaintenanceActs;
   readonly webhooks: WebhooksActs;
   readonly access: AccessActs;

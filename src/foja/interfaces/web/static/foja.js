@@ -478,6 +478,7 @@ export class Client {
     this.images = new Images(transport, this.documents);
     this.jobs = new JobsActs(transport);
     this.anchors = new AnchorsActs(transport);
+    this.alerts = new AlertsActs(transport);
     this.maintenance = new MaintenanceActs(transport);
     this.webhooks = new WebhooksActs(transport);
     this.access = new AccessActs(transport);
@@ -779,8 +780,8 @@ class ConversationActs extends History {
   }
 
   /** Send a transient event to the current followers; it is not numbered and not stored. */
-  emit(kind, payload, { turn = null, blockIndex = null, eventIndex = null } = {}) {
-    return this._transport.ask("POST", `${this._path}/transients`, { json: { kind, payload, turn, block_index: blockIndex, event_index: eventIndex }, safe: false });
+  emit(kind, payload, { turn = null, blockIndex = null, eventIndex = null, v = 1 } = {}) {
+    return this._transport.ask("POST", `${this._path}/transients`, { json: { kind, payload, turn, block_index: blockIndex, event_index: eventIndex, v }, safe: false });
   }
 
   /** Request an approval of a tool use. The same approval_id again returns the first request. */
@@ -828,12 +829,12 @@ class StreamActs extends History {
     return this._transport.ask("GET", `${this._path}`);
   }
 
-  /** Append an event of a domain of yours. The same Idempotency-Key again returns the first event. */
+  /** Append an event; it cannot be changed. The same Idempotency-Key again returns the first. */
   append(kind, payload, { expectedSeq = null, actor = null, v = 1, idempotencyKey = null } = {}) {
     return this._transport.record("POST", `${this._path}/events`, { json: { kind, payload, expected_seq: expectedSeq, actor, v }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
   }
 
-  /** Append many events of a domain of yours, all or none, or each by itself. */
+  /** Append many events, all or none, or each by itself; see the result of each. */
   appendMany(events, { atomic = false, idempotencyKey = null } = {}) {
     return this._transport.ask("POST", `${this._path}/events/batch`, { json: { events, atomic }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
   }
@@ -841,6 +842,11 @@ class StreamActs extends History {
   /** Return the proof that an event is in the log; 409 while no checkpoint covers it. */
   prove(seq) {
     return this._transport.ask("GET", `${this._path}/events/${segment(seq)}/proof`);
+  }
+
+  /** Erase the body of an event. Its hash and every proof of it stay valid. */
+  erase(seq, reason) {
+    return this._transport.ask("POST", `${this._path}/events/${segment(seq)}/erase`, { json: { reason } });
   }
 
   /** Add the sealed events as a document and request evidence of it. */
@@ -1054,19 +1060,36 @@ class AnchorsActs {
     return (await this._transport.ask("GET", "/v1/anchors/costs", { params: { network, days } })).costs;
   }
 
-  /** Send what waits without waiting for more digests. */
-  flush(network) {
-    return this._transport.ask("POST", `/v1/anchors/${segment(network)}/flush`);
-  }
-
   /** Check a network and let documents require it, unless something is missing; see what was found. */
   enable(network) {
     return this._transport.ask("POST", `/v1/anchors/${segment(network)}/enable`);
   }
 
-  /** Let no document require a network any more. Open attempts go on. */
+  /** Let no document require a network any more; attempts that are open go on. */
   disable(network) {
     return this._transport.ask("POST", `/v1/anchors/${segment(network)}/disable`);
+  }
+
+  /** Send the digests that wait for a batch now, without waiting for more. */
+  flush(network) {
+    return this._transport.ask("POST", `/v1/anchors/${segment(network)}/flush`);
+  }
+}
+
+/** What callers can do about alerts. */
+class AlertsActs {
+  constructor(transport) {
+    this._transport = transport;
+  }
+
+  /** List every alert with its value, its limit and its state. */
+  async list({ firing = false } = {}) {
+    return (await this._transport.ask("GET", "/v1/alerts", { params: { firing } })).alerts;
+  }
+
+  /** List what fired and cleared, newest first. */
+  async history({ limit = 100 } = {}) {
+    return (await this._transport.ask("GET", "/v1/alerts/history", { params: { limit } })).notices;
   }
 }
 
@@ -1076,9 +1099,14 @@ class MaintenanceActs {
     this._transport = transport;
   }
 
-  /** Return the state of orphans in the store, and the candidates for a purge. */
+  /** Return candidates for a purge by age, the last runs, and whether the automatic purge is armed. */
   report({ limit = 100 } = {}) {
     return this._transport.ask("GET", "/v1/maintenance/cleanup", { params: { limit } });
+  }
+
+  /** List the candidates that are not purged, oldest first. */
+  async candidates({ limit = 100 } = {}) {
+    return (await this._transport.ask("GET", "/v1/maintenance/candidates", { params: { limit } })).candidates;
   }
 
   /** Look for objects that nothing refers to, and stage them unless it is a dry run. Delete nothing. */
@@ -1096,7 +1124,7 @@ class MaintenanceActs {
     return this._transport.ask("POST", "/v1/maintenance/purge/object", { json: { sha256, reason } });
   }
 
-  /** Let a candidate or an object in quarantine be live again. */
+  /** Let a candidate, or an object in quarantine, be live again. */
   restore(sha256, reason) {
     return this._transport.ask("POST", "/v1/maintenance/restore", { json: { sha256, reason } });
   }
@@ -1113,7 +1141,7 @@ class WebhooksActs {
     this._transport = transport;
   }
 
-  /** Create a webhook. Its secret is not shown again, so a repeated request is refused (409). */
+  /** Create a webhook and show its secret, once. */
   create(url, { kinds = ["*"], includePayload = false, description = "", secret = null, fromStart = false, idempotencyKey = null } = {}) {
     return this._transport.ask("POST", "/v1/webhooks", { json: { url, kinds, include_payload: includePayload, description, secret, from_start: fromStart }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
   }
@@ -1123,7 +1151,7 @@ class WebhooksActs {
     return (await this._transport.ask("GET", "/v1/webhooks")).webhooks;
   }
 
-  /** Return one webhook, or raise `UnknownWebhook`. */
+  /** Return one webhook as it stands. */
   show(webhookId) {
     return this._transport.ask("GET", `/v1/webhooks/${segment(webhookId)}`);
   }
@@ -1133,12 +1161,12 @@ class WebhooksActs {
     return this._transport.ask("PATCH", `/v1/webhooks/${segment(webhookId)}`, { json: { url, kinds, include_payload: includePayload, description, state, reason } });
   }
 
-  /** Remove a webhook with the log of its deliveries; what waits is not delivered. */
+  /** Remove a webhook with its log; what waits is not delivered. */
   remove(webhookId) {
     return this._transport.ask("DELETE", `/v1/webhooks/${segment(webhookId)}`);
   }
 
-  /** Sign with a new secret; the old one signs as well until the overlap ends. */
+  /** Make a new secret and show it, once; the old one signs as well until the overlap ends. */
   rotate(webhookId, { secret = null, overlapSeconds = 86400.0 } = {}) {
     return this._transport.ask("POST", `/v1/webhooks/${segment(webhookId)}/rotate`, { json: { secret, overlap_seconds: overlapSeconds }, safe: false });
   }
@@ -1207,8 +1235,8 @@ class AccessActs {
     return (await this._transport.ask("GET", "/v1/access/keys", { params: { tenant, limit } })).keys;
   }
 
-  /** Make a key. Its text is in this answer and nowhere else, so a repeated request is refused (409). */
-  createKey(scopes, { name = "", tenant = null, installation = false, expiresAt = "365d", idempotencyKey = null } = {}) {
+  /** Make a key and show it, once; from then on, every HTTP request needs a key or a login. */
+  createKey(scopes = ["read"], { name = "", tenant = null, installation = false, expiresAt = "365d", idempotencyKey = null } = {}) {
     return this._transport.ask("POST", "/v1/access/keys", { json: { scopes, name, tenant, installation, expires_at: expiresAt }, headers: { "idempotency-key": idempotencyKey ?? newId() } });
   }
 
@@ -1217,7 +1245,7 @@ class AccessActs {
     return this._transport.ask("POST", `/v1/access/keys/${segment(keyId)}/revoke`);
   }
 
-  /** Give a key a new text; the one before stays valid for a while. */
+  /** Give a key a new secret; the one before stays valid for a while. */
   rotateKey(keyId, { overlapSeconds = 86400.0 } = {}) {
     return this._transport.ask("POST", `/v1/access/keys/${segment(keyId)}/rotate`, { json: { overlap_seconds: overlapSeconds }, safe: false });
   }

@@ -29,7 +29,6 @@ _MONTHS = (
     ("December", "diciembre"),
 )
 _OUR_WORDS = re.compile(f"(the log {QUOTATION}|the log of the entry|the public key of the signer)")
-_CHAINS = ("bitcoin", "polygon", "evm")
 _BLOCKS = ("block", "header")
 _FINGERPRINT = re.compile("(sha256:|key id |log id |merkle root |hash |0x)?[0-9a-f]+")
 _NAME_PART = re.compile(r"(?:^|,)(CN|O)=([^,]+)")

@@ -64,6 +64,16 @@ class NewKey:
 
 
 @dataclass(frozen=True, slots=True)
+class CreatedKey(NewKey):
+    """A new key with its text, and what it may do."""
+
+    tenant: str
+    scopes: list[str]
+    installation: bool
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class RotatedKey(NewKey):
     """A key with its new text."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 from uuid import UUID
 
 from foja.pure.models.alerts.alert import Alert
@@ -88,3 +89,17 @@ class Notice:
             f"what to do:   {self.runbook}",
         ]
         return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class ToldNotice:
+    """A notice as it was told."""
+
+    id: UUID
+    alert: str
+    label: str
+    event: str
+    value: float | None
+    at: datetime
+    undelivered: Annotated[Sequence[str], "the channels that did not take it yet"]
+    error: str | None

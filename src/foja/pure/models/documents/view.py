@@ -119,6 +119,17 @@ class ShownDocument:
     explain: str
     note: str | None
 
+    @property
+    def lifecycle(self) -> Lifecycle:
+        """The `lifecycle_status`, as the views of documents name it."""
+        return self.lifecycle_status
+
+    def document(self) -> dict[str, Any]:
+        """Return the view as JSON carries it."""
+        previous = str(self.predecessor) if self.predecessor else None
+        ids = {"id": str(self.id), "predecessor": previous, "successors": [*map(str, self.successors)]}
+        return asdict(self) | ids
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentView(Projection):
@@ -138,9 +149,7 @@ class DocumentView(Projection):
 
     def document(self) -> dict[str, Any]:
         """Return the view as JSON carries it."""
-        previous = str(self.predecessor) if self.predecessor else None
-        ids = {"id": str(self.id), "predecessor": previous, "successors": [*map(str, self.successors)]}
-        return asdict(self.shown()) | ids
+        return self.shown().document()
 
 
 @dataclass(frozen=True, slots=True)

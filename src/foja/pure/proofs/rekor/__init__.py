@@ -203,9 +203,7 @@ def _check_signer(
     item = check_certificate(certificate, bundle.issuers, moments, anchors.roots)
     signer = signer_of(certificate)
     if anchors.identities and signer not in anchors.identities:
-        detail = (
-            f"its signer is {quoted(signer.subject)} (issuer {quoted(signer.issuer)}), not one you require"
-        )
+        detail = f"its signer is {_say_signer(signer)}, not one you require"
         raise Flaw(Reason.IDENTITY_NOT_TRUSTED, detail, Status.INDETERMINATE)
     return signer, item
 
@@ -222,11 +220,7 @@ def _verified(
     anchors: Anchors,
     grown: int | None,
 ) -> Finding:
-    by = (
-        f"signed by {quoted(signer.subject)} (issuer {quoted(signer.issuer)})"
-        if signer
-        else "signed by a key you trust"
-    )
+    by = f"signed by {_say_signer(signer)}" if signer else "signed by a key you trust"
     detail = (
         f"{by}, recorded in {quoted(checkpoint.origin)} under its checkpoint of {checkpoint.size} entries"
     )

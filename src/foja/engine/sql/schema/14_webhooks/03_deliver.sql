@@ -21,6 +21,32 @@ begin
     end if;
 end $$;
 
+-- Deliveries of webhooks that are on which wait for a job that is not there.
+create function foja.lost_deliveries() returns setof foja.webhook_delivery
+language sql stable
+begin atomic
+    select d.* from foja.webhook_delivery d join foja.webhook w on w.webhook_id = d.webhook_id and w.state = 'on'
+    where d.state = 'waiting' and not exists (select from foja.job j where j.entity_id = d.webhook_id
+        and j.type = 'deliver_webhook' and j.dedupe_key = d.batch::text and j.state in ('queued', 'running', 'retry_scheduled'));
+end;
+
+-- Give them to new jobs; returns how many they were.
+create function foja.queue_lost_deliveries_v1() returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    hook uuid;
+    lost bigint[];
+    total bigint := 0;
+begin
+    perform foja.check_source('sweeper');
+    for hook in select w.webhook_id from foja.webhook w where w.state = 'on' order by w.webhook_id for no key update loop
+        lost := array(select d.delivery_id from foja.lost_deliveries() d where d.webhook_id = hook order by d.delivery_id);
+        perform foja.batch_deliveries(hook, lost);
+        total := total + cardinality(lost);
+    end loop;
+    return total;
+end $$;
+
 -- Plan deliveries of the next leaves of the log, at most `p_limit`, in one transaction with the cursors: a crash loses
 -- and repeats nothing. A webhook with `p_open` waiting deliveries is left where it is; the log keeps what it needs.
 -- Returns how far the cursors moved; 0: every webhook has seen everything.

@@ -6,7 +6,8 @@ revoke all on foja.webhook, foja.webhook_delivery, foja.webhook_attempt from pub
 revoke execute on function
     foja.matches_kind, foja.lock_webhook, foja.record_webhook, foja.check_kinds, foja.create_webhook_v1, foja.change_webhook_v1,
     foja.switch_webhook_v1, foja.rotate_webhook_v1, foja.remove_webhook_v1, foja.replay_deliveries_v1, foja.batch_deliveries,
-    foja.plan_deliveries_v1, foja.open_deliveries_v1, foja.record_attempts_v1, foja.forget_deliveries_v1
+    foja.plan_deliveries_v1, foja.open_deliveries_v1, foja.record_attempts_v1, foja.forget_deliveries_v1,
+    foja.lost_deliveries, foja.queue_lost_deliveries_v1
     from public;
 
 grant select on foja.webhook, foja.webhook_delivery, foja.webhook_attempt to service_role, foja_api, foja_reader;
@@ -15,7 +16,8 @@ grant execute on function
     foja.replay_deliveries_v1
     to service_role, foja_api;
 grant execute on function foja.open_deliveries_v1, foja.record_attempts_v1 to foja_worker;
-grant execute on function foja.plan_deliveries_v1, foja.forget_deliveries_v1 to foja_sweeper;
+grant execute on function foja.plan_deliveries_v1, foja.forget_deliveries_v1, foja.queue_lost_deliveries_v1 to foja_sweeper;
+grant execute on function foja.lost_deliveries to service_role, foja_reader;
 
 alter table foja.webhook enable row level security, force row level security;
 alter table foja.webhook_secret enable row level security, force row level security;

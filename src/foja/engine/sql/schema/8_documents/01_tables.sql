@@ -1,6 +1,6 @@
 -- Documents. The events are the only truth. These tables hold the state that the guards and the sweeper read: they
 -- are written in the transaction of the event, under the lock of its stream. `foja audit` compares them with the
--- events, and `foja status --rebuild` writes them again from the events.
+-- events, and `foja rebuild` writes them again from the events.
 
 -- What this installation can produce; nothing else can be required. Nothing is simulated.
 create table foja.ability (

@@ -12,13 +12,12 @@ from foja.interfaces.cli.installation import read_settings
 from foja.interfaces.cli.output import print_result
 
 
-async def seed(arguments: Namespace) -> int:
+async def seed(arguments: Namespace) -> None:
     """Add what is not there yet, do the work that follows, and print it."""
     async with App(read_settings(arguments)) as app:
         new = await fill(app)
         home = app.settings.home
     print_result(arguments, {**new, "home": str(home)}, *added(new), "look at them: `foja up`, `foja status`")
-    return 0
 
 
 def added(new: dict[str, int]) -> list[str]:

@@ -58,7 +58,6 @@ COMMANDS = (
             "the origin line of a restart to accept although it names another head than was seen last: a log"
             " that was restored from a backup; may be repeated",
             parameter="restarts",
-            default=[],
         ),
         Argument(
             "--moved", "confirm that the folder was moved here and is the newest; never for one from a backup"

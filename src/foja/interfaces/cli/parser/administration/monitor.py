@@ -26,13 +26,11 @@ COMMANDS = (
         Argument(
             "--trust KEY|FILE...",
             "the public key of the log, or `restart:ORIGIN` of a restart to accept; may be repeated",
-            default=[],
         ),
         Argument(
             "--also FILE|FOLDER...",
             "checkpoints, log proofs or bundles that others received: is it the same log? may be repeated",
             Path,
-            default=[],
         ),
         Argument("--state FILE", "what was seen (monitor/state in the home)", Path),
         Argument("--every SECONDS", "poll again and again until stopped", seconds),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foja.interfaces.cli.parser.commands import FORCE, LIMIT, SAVE, Argument, command
+from foja.interfaces.cli.parser.commands import FORCE, SAVE, Argument, command
 
 COMMANDS = (
     command(
@@ -14,34 +14,19 @@ COMMANDS = (
     ),
     command(
         "alerts",
-        "alerts.alerts:listing",
+        "alerts.list",
         "show which alerts fire, test their channels, write rules for Prometheus and Grafana",
         "foja alerts\nfoja alerts test",
-        defaults={"firing": False},
-    ),
-    command(
-        "alerts list",
-        "alerts.alerts:listing",
-        "list every alert with its value, its limit and its state; exit code 1 if one fires",
-        "foja alerts list\nfoja alerts list --firing --json",
-        Argument("--firing", "only those that fire"),
-    ),
-    command(
-        "alerts history",
-        "alerts.alerts:history",
-        "list what fired and cleared, newest first",
-        "foja alerts history --limit 20",
-        LIMIT,
     ),
     command(
         "alerts test",
-        "alerts.alerts:test",
+        "alerts:test",
         "send a test notice to the webhook and by e-mail; exit code 1 if one is not taken",
         "FOJA_ALERT_WEBHOOK_URL=https://example.org/hook foja alerts test",
     ),
     command(
         "alerts rules",
-        "alerts.alerts:rules",
+        "alerts:rules",
         "print the alerts as a rule file of Prometheus, with the limits of the settings",
         "foja alerts rules -o alerts.yml\nFOJA_ALERT_LIMITS='log_lag=120' foja alerts rules",
         SAVE,
@@ -49,7 +34,7 @@ COMMANDS = (
     ),
     command(
         "alerts dashboard",
-        "alerts.alerts:dashboard",
+        "alerts:dashboard",
         "print the dashboard for Grafana",
         "foja alerts dashboard -o foja.json",
         SAVE,

@@ -47,7 +47,7 @@ COMMANDS = (
         "foja psql\n"
         "foja psql -c 'select count(*) from foja.event'\n"
         "foja psql --role service_role -- --csv -c 'select * from products'",
-        Argument("-c --command SQL...", "run this and end", default=[]),
+        Argument("-c --command SQL...", "run this and end"),
         Argument("--role ROLE", "act as this role, such as service_role, instead of the administrator"),
         Argument("[ARGUMENT...]", "an argument of psql", any_text, "arguments"),
     ),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from foja.interfaces.cli.parser.commands import Argument, command
-from foja.pure.models.anchors.view import NAMES
+from foja.interfaces.cli.parser.commands import command
 
-NETWORK = Argument("NETWORK", "polygon, bitcoin or rekor", choices=NAMES)
 COMMANDS = (
     command(
         "anchors",
@@ -14,19 +12,5 @@ COMMANDS = (
         "foja anchors\n"
         "foja anchors enable bitcoin                   check it, and let documents require it\n"
         "foja protect contract.pdf --evidence tsa,bitcoin",
-    ),
-    command(
-        "anchors disable",
-        "anchors.networks:disable",
-        "let no document require a network any more; attempts that are open go on",
-        "foja anchors disable polygon",
-        NETWORK,
-    ),
-    command(
-        "anchors flush",
-        "anchors.networks:flush",
-        "send the digests that wait for a batch now, without waiting for more",
-        "foja anchors flush polygon",
-        NETWORK,
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -12,6 +13,7 @@ STATES = ("none", "protected", "reinforced", "final", "given_up")
 REQUIRABLE = ("tsa", "polygon", "bitcoin", "rekor")
 EVIDENCE = (*REQUIRABLE, "artifact")
 EITHER = "the id of a document, or the protected file"
+LANGUAGE = Argument("--lang", None, str, "language", choices=("en", "es"), default="en")
 DOCUMENT = Argument("DOC", EITHER, parameter="document")
 COMMANDS = (
     command(
@@ -42,21 +44,11 @@ COMMANDS = (
         "status",
         "documents.status:status",
         "list documents, or show the state and the timeline of one",
-        "foja status\n"
-        "foja status contract.pdf\n"
-        "foja status --state given_up\n"
-        "foja status DOC --json\n"
-        "foja status --rebuild                      after `foja audit` finds a `summary` or a `track`",
+        "foja status\nfoja status contract.pdf\nfoja status --state given_up\nfoja status DOC --json",
         Argument("[DOC]", EITHER, parameter="document"),
         Argument("--limit N", "at most this many in the list (20)", integer(1, 1_000_000), default=20),
-        Argument(
-            "--state",
-            "only documents in this state",
-            choices=STATES,
-        ),
-        Argument(
-            "--rebuild", "rebuild the list and the attempts from the events, and print how many were wrong"
-        ),
+        Argument("--state", "only documents in this state", choices=STATES),
+        Argument("--rebuild", "the same as `foja rebuild`"),
     ),
     command(
         "explain",
@@ -80,7 +72,6 @@ COMMANDS = (
                     f"{EITHER}; the last argument may be an evidence: tsa, polygon, bitcoin, rekor or"
                     " artifact",
                     parameter="documents",
-                    default=[],
                 ),
                 Argument("--all", "every document with evidence that has failed"),
             ),
@@ -130,16 +121,9 @@ COMMANDS = (
             "--monitor FILE...",
             "put the statement of a monitor about its last event into it; may be repeated",
             Path,
-            default=[],
         ),
         Argument("--certificate PDF", "also write the report as a PDF", Path),
-        Argument(
-            "--lang --language",
-            "the language of the PDF (en)",
-            parameter="language",
-            choices=("en", "es"),
-            default="en",
-        ),
+        replace(LANGUAGE, usage="--lang --language", help="the language of the PDF (en)"),
         FORCE,
     ),
     command(
@@ -179,28 +163,19 @@ COMMANDS = (
         "--html report.html\n"
         "foja verify contract.asice --trust roots.pem --trust foja.vkey --lang es",
         Argument("[FILE]", "a bundle, or a file with --proof", Path),
-        Argument("--proof FILE...", "a proof, or the blinding of one; may be repeated", Path, default=[]),
+        Argument("--proof FILE...", "a proof, or the blinding of one; may be repeated", Path),
         Argument("--digest sha256:HEX", "the digest of the file, instead of the file"),
-        Argument(
-            "--trust FILE...", "trusted certificates, keys or trusted_root.json; may be repeated", default=[]
-        ),
+        Argument("--trust FILE...", "trusted certificates, keys or trusted_root.json; may be repeated"),
         Argument(
             "--headers FILE...",
             "a trusted Bitcoin header (block-<height>.*) or EVM header; may be repeated",
             Path,
-            default=[],
         ),
         Argument("--domain NAME", "the domain of a history that does not name it"),
         Argument("--policy FILE", "requirements and trust, as JSON", Path),
         Argument("--at TIME", "check as of this time (now)", moment),
         Argument("--html OUT", "also write the report as an HTML page", Path),
-        Argument(
-            "--lang",
-            "the language of the text and of the page (en)",
-            parameter="language",
-            choices=("en", "es"),
-            default="en",
-        ),
+        replace(LANGUAGE, help="the language of the text and of the page (en)"),
         FORCE,
         Argument("--online", "request missing headers and blocks from your own nodes"),
     ),

@@ -10,15 +10,15 @@ from foja.interfaces.cli.parser.commands import ACTOR, REASON, Argument, command
 from foja.interfaces.cli.parser.values import (
     any_text,
     elsewhere,
+    id_or,
     natural,
-    new_or_id,
     place_or_id,
     positive,
     seconds,
 )
 
-PRODUCT = Argument("PRODUCT", "the id of a product", UUID)
-IMAGE = Argument("IMAGE", "the id of an image, or its place in the gallery as it is", place_or_id)
+PRODUCT = Argument("PRODUCT", "the id of a product", UUID, "product_id")
+IMAGE = Argument("IMAGE", "the id of an image, or its place in the gallery as it is", place_or_id, "image_id")
 EXPECTED = Argument(
     "--expected-seq N",
     "`next_seq` of the list that the change is about; refused if the gallery has changed since",
@@ -36,14 +36,14 @@ COMMANDS = (
         "images.gallery:overview",
         "list, add, order, describe, remove and adopt the images of products",
         "foja images add new front.jpg back.jpg\nfoja images list PRODUCT\nfoja images move PRODUCT IMAGE 0",
-        defaults={"product": None, "at": None, "limit": 100},
+        defaults={"product_id": None, "at": None, "limit": 100},
     ),
     command(
         "images list",
         "images.gallery:overview",
         "list products, or the images of one in order",
         "foja images list\nfoja images list PRODUCT --json\nfoja images list PRODUCT --at 12",
-        Argument("[PRODUCT]", "the id of a product", UUID),
+        Argument("[PRODUCT]", "the id of a product", UUID, "product_id"),
         Argument("--at N", "the gallery as it was after so many events", natural),
         Argument("--limit LIMIT", "at most this many products (100)", positive, default=100),
     ),
@@ -54,7 +54,7 @@ COMMANDS = (
         "foja images add PRODUCT front.jpg back.jpg --alt 'a red chair'\n"
         "foja images add new front.jpg --supplier SUPPLIER\n"
         "foja images add PRODUCT --url https://cdn.example.com/front.jpg    kept, never fetched",
-        Argument("PRODUCT", "the id of a product, or `new`", new_or_id),
+        Argument("PRODUCT", "the id of a product, or `new`", id_or("new"), "product_id"),
         Argument("[FILE...]", type=Path, parameter="files"),
         Argument("--url URL", "the address of an image that is stored elsewhere", elsewhere),
         Argument("--supplier ID", "the owner of a new product, or who must own it", UUID),
@@ -63,7 +63,7 @@ COMMANDS = (
     ),
     command(
         "images move",
-        "images.gallery:move",
+        "images.move",
         "move an image to a place, from 0 on",
         "foja images move PRODUCT 3 0",
         PRODUCT,
@@ -74,17 +74,18 @@ COMMANDS = (
     ),
     command(
         "images main",
-        "images.gallery:main",
+        "images.move",
         "make an image the main one",
         "foja images main PRODUCT IMAGE",
         PRODUCT,
         IMAGE,
         EXPECTED,
         ACTOR,
+        defaults={"to": 0},
     ),
     command(
         "images describe",
-        "images.gallery:describe",
+        "images.describe",
         "set the alternative text of an image; an empty text removes it",
         "foja images describe PRODUCT 0 'a red chair'",
         PRODUCT,
@@ -95,12 +96,12 @@ COMMANDS = (
     ),
     command(
         "images remove",
-        "images.gallery:remove",
+        "images.remove",
         "remove an image; those after it move up",
         "foja images remove PRODUCT IMAGE --reason 'out of date'",
         PRODUCT,
         IMAGE,
-        replace(REASON, default="removed"),
+        REASON,
         EXPECTED,
         ACTOR,
     ),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
 from foja.interfaces.cli.parser.commands import ACTOR, FORCE, OUTPUT, REASON, SAVE, Argument, OneOf, command
-from foja.interfaces.cli.parser.values import cursor, natural, positive, stream
+from foja.interfaces.cli.parser.values import cursor, id_or, natural, positive
 
 AFTER = "only events after this number or cursor"
 KEY = Argument("--key VKEY|FILE", "the public key of the log (default: this installation's key)")
@@ -18,7 +19,7 @@ COMMANDS = (
         "events:events",
         "print the events of a stream, or of all streams in log order",
         "foja events ENTITY --after 41\nfoja events ENTITY --follow --json\nfoja events log --after 99",
-        Argument("ENTITY", "the id of a stream, or `log` for all", stream),
+        Argument("ENTITY", "the id of a stream, or `log` for all", id_or("log")),
         Argument("--after AFTER", f"{AFTER}; for `log` its place, from 0", cursor),
         Argument("--follow", "print new events too, until Ctrl-C"),
         Argument("--limit LIMIT", "at most this many; ignored with --follow (1000)", positive, default=1000),
@@ -28,6 +29,12 @@ COMMANDS = (
         "integrity:audit",
         "check the health of the ledger quickly; exit code 1 if anything is found",
         "foja audit\nfoja audit --json",
+    ),
+    command(
+        "rebuild",
+        "integrity:rebuild",
+        "write again what follows from events, and queue jobs that are gone, of all tenants",
+        "foja rebuild\nfoja rebuild --json",
     ),
     command(
         "fsck",
@@ -65,11 +72,13 @@ COMMANDS = (
     ),
     command(
         "chat decide",
-        "chat.say:decide",
+        "conversation.decide",
         "approve or deny a tool use that waits; the first decision counts",
         'foja chat decide ID refund-1 denied --reason "the order is older than a year"',
-        CONVERSATION,
-        Argument("APPROVAL", "the id of the approval, as `foja chat show` prints it"),
+        replace(CONVERSATION, parameter="conversation_id"),
+        Argument(
+            "APPROVAL", "the id of the approval, as `foja chat show` prints it", parameter="approval_id"
+        ),
         Argument("", "the decision", parameter="decision", choices=("approved", "denied")),
         REASON,
         ACTOR,

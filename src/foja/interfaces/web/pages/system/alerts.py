@@ -99,7 +99,7 @@ async def _alerts(app: App) -> dict[str, Any]:
         "evaluation": evaluation,
         "current": is_current(evaluation, app.alerts.seconds),
         "read": VIEWS.last(app) is not None,
-        "notices": [each for each in await app.alerts.history(NOTICES) if each["alert"] in ALERTS],
+        "notices": [each for each in await app.alerts.history(NOTICES) if each.alert in ALERTS],
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -15,28 +16,28 @@ WORDS = ("key", "tenant", "worker", "last_error")  # of others
 DONE = {"jobs.retry": "queued again", "jobs.cancel": "cancelled"}
 
 
-def page(found: JobPage, _: str) -> Iterator[str]:
+def page(found: JobPage, _: Namespace) -> Iterator[str]:
     """Yield a table of jobs, and the paused types."""
     yield from table(HEAD, [_row(job) for job in found]) if found else ["no jobs match"]
     if found.paused:
         yield f"paused: {', '.join(found.paused)}"
 
 
-def job(found: JobView, _: str) -> Iterator[str]:
+def job(found: JobView, _: Namespace) -> Iterator[str]:
     """Yield one job in full."""
     document = found.document()
     said = {name: quoted(words, LONGEST_LINE) for name, words in document.items() if name in WORDS and words}
     yield from field_lines({**document, **said})
 
 
-def changed(found: ChangedJobs, operation: str) -> Iterator[str]:
+def changed(found: ChangedJobs, arguments: Namespace) -> Iterator[str]:
     """Yield how many jobs were changed."""
-    yield f"{found.done} of {found.asked} {DONE[operation]}"
+    yield f"{found.done} of {found.asked} {DONE[arguments.operation]}"
     if found.done < found.asked:
         yield "the others are running or finished; `foja jobs show ID` shows the state of each"
 
 
-def paused(found: PausedType, _: str) -> Iterator[str]:
+def paused(found: PausedType, _: Namespace) -> Iterator[str]:
     """Yield whether a type is paused."""
     yield f"{found.type} is {'paused' if found.paused else 'resumed'}"
 

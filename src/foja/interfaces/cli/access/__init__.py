@@ -1,1 +1,0 @@
-"""`foja access`: who may use this installation over HTTP."""

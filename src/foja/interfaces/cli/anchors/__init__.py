@@ -1,1 +1,0 @@
-"""`foja anchors`: networks and their batches."""

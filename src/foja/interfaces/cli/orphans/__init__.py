@@ -1,1 +1,0 @@
-"""`foja orphans`: objects in the store that nothing refers to."""
