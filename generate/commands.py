@@ -47,7 +47,8 @@ def _act(operation: Operation) -> str:
         arguments.append("ACTOR")
     sentence = signature.help.partition("\n\n")[0].rstrip(".").replace("Return ", "Show ", 1)
     sentence = sentence[:1].lower() + " ".join(sentence[1:].split())
-    words = map(repr, (operation.verb, operation.name, sentence, operation.examples))
+    examples = operation.examples or f"foja {operation.verb} --json"
+    words = map(repr, (operation.verb, operation.name, sentence, examples))
     return f"command({', '.join((*words, *arguments))})"
 
 

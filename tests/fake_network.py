@@ -107,7 +107,7 @@ class FakeNetwork:
         await self._step("check")
         return Readiness(tuple(self.missing), dict(self.found))
 
-    async def draft(self, root: bytes, size: int, nonce: int | None) -> Drafted:
+    async def draft(self, root: bytes, nonce: int | None) -> Drafted:
         await self._step("draft")
         self.drafted.append(nonce)
         return Drafted({"raw": f"{nonce}:{root.hex()}"}, MAX_FEE)

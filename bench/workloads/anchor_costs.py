@@ -52,7 +52,7 @@ async def _cost(networks: Networks, network: Network, size: int) -> Cost:
     leaves = hash_leaves(digests, split(salts, SALT_BYTES))
     root = root_of(network.name, digests, leaves)
     nonce = networks.nonce() if network.account else None
-    state = (await network.draft(root, size, nonce)).state
+    state = (await network.draft(root, nonce)).state
     batch = Batch(uuid4(), network.name, root, size, network.account, nonce, state, datetime.now(UTC))
     batch = replace(batch, state=(await network.send(batch)).state)
     networks.confirm(network.name)

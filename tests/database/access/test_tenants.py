@@ -116,6 +116,7 @@ WRITES: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "conversation.reserve": lambda s: _talk(s, lambda talk: talk.reserve(1)),
     "conversation.erase": lambda s: _talk(s, lambda talk: talk.erase(0, reason="mine")),
     "conversation.decide": lambda s: _talk(s, lambda talk: talk.decide("a-1", "approved")),
+    "conversation.protect": lambda s: _talk(s, lambda talk: talk.protect()),
     "conversations.protect": lambda s: s.ana.conversations.protect(s.talk.id),
     "documents.protect": lambda s: s.ana.documents.protect(s.document, witness_hash="00" * 32),
     "documents.record": lambda s: s.ana.documents.record(s.document, "document.witness.ready", WITNESS),

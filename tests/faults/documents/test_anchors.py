@@ -74,8 +74,8 @@ class MortalNetwork:
     async def check(self) -> Readiness:
         return await self._life.take("check", self._inner.check)
 
-    async def draft(self, root: bytes, size: int, nonce: int | None) -> Drafted:
-        return await self._life.take("draft", lambda: self._inner.draft(root, size, nonce))
+    async def draft(self, root: bytes, nonce: int | None) -> Drafted:
+        return await self._life.take("draft", lambda: self._inner.draft(root, nonce))
 
     async def send(self, batch: Batch) -> Progress:
         return await self._life.take("send", lambda: self._inner.send(batch))

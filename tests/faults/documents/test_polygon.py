@@ -272,7 +272,7 @@ async def test_a_node_of_another_chain(polygon: Scene) -> None:
         for urls in [(other.url,), (polygon.chain.url, other.url)]:
             wrong = Polygon(replace(polygon.terms, rpc_urls=urls))
             with pytest.raises(Unavailable, match="chain 1, not of Polygon"):
-                await wrong.draft(batch.root, 5, 0)
+                await wrong.draft(batch.root, 0)
             for step in (wrong.send, wrong.look):
                 with pytest.raises(Unavailable, match="chain 1, not of Polygon"):
                     await step(batch)
@@ -558,7 +558,7 @@ async def test_a_node_that_suggests_too_much(polygon: Scene, liar: Proxy) -> Non
 
 
 async def test_the_cap_is_checked_with_the_most_that_any_replacement_costs(polygon: Scene) -> None:
-    drafted = await polygon.network.draft(bytes(32), 5, 0)
+    drafted = await polygon.network.draft(bytes(32), 0)
     batch, _ = await polygon.draft()
     polygon.chain.ask("evm_setBlockGasLimit", hex(21_000))
     for _ in range(40):

@@ -61,7 +61,8 @@ def taken(function: Any) -> set[str]:
     """Return the names of what a method takes, with those of `**fields`."""
     found = inspect.signature(inspect.unwrap(function)).parameters.values()
     names = {each.name for each in found if each.kind is not inspect.Parameter.VAR_KEYWORD}
-    names |= {"product_id"} if hasattr(function, "__wrapped__") else set()  # of a gallery, by its product
+    if hasattr(function, "__wrapped__"):  # of a gallery or a document, by its id
+        names |= {*inspect.signature(function, follow_wrapped=False).parameters} - {"values", "named"}
     for each in found:
         if each.kind is inspect.Parameter.VAR_KEYWORD and each.name == "fields":
             names |= get_type_hints(get_args(get_type_hints(inspect.unwrap(function))["fields"])[0]).keys()

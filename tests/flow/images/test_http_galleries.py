@@ -39,6 +39,9 @@ async def test_the_story_of_a_gallery(app: App, api: Described) -> None:
     assert moved.json()["main"]
     await api.call("POST", f"{ONE}/move", 409, {"to": 1, "expected_seq": gallery["next_seq"]}, **at)
     assert (await api.call("POST", f"{ONE}/describe", 200, {"alt": ""}, **at)).json()["alt"] is None
+    assert (await api.call("GET", ONE, 200, **one, image_id="0")).json()["id"] == second["id"]
+    await api.call("POST", f"{ONE}/move", 409, {"to": 1, "expected_seq": 1}, **one, image_id="0")
+    await api.call("GET", ONE, 404, **one, image_id="3")
     assert (await api.call("PUT", ONE, 200, content=png(width=9), **at)).json()["width"] == 9
     removed = {**one, "image_id": third["id"]}
     assert (await api.call("DELETE", ONE, 200, query="?reason=sold", **removed)).json()[

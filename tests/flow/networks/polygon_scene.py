@@ -60,7 +60,7 @@ class Scene:
         """Return a batch of five as it is stored, and the place of one digest in it."""
         digest = sha256(name).digest()
         root, found = batch_of(digest, 5, 3)
-        drafted = await self.network.draft(root, 5, nonce)
+        drafted = await self.network.draft(root, nonce)
         batch = Batch(uuid4(), "polygon", root, 5, ACCOUNT, nonce, stored(drafted.state), self.clock())
         return batch, Place(digest, found.salt, found.index, found.size, found.path)
 

@@ -79,7 +79,7 @@ def places(digests: list[bytes]) -> tuple[bytes, list[Place]]:
 async def drafted(network: Network, digests: list[bytes]) -> Batch:
     """Draft a batch, as it is read again from a database."""
     root, _ = places(digests)
-    draft = await network.draft(root, len(digests), None)
+    draft = await network.draft(root, None)
     return stored(Batch(UUID(int=1), "rekor", root, len(digests), None, None, {}, NOW), draft.state)
 
 

@@ -278,7 +278,7 @@ async def test_nothing_is_signed_for_the_log_without_a_timestamp(scene: Scene) -
         raise Unavailable("no authority answers")
 
     with pytest.raises(Unavailable, match="no authority"):
-        await scene.network(stamp=away).draft(DIGESTS[0], 1, None)
+        await scene.network(stamp=away).draft(DIGESTS[0], None)
     assert scene.log.posts == 0
 
 

@@ -212,4 +212,4 @@ async def test_what_is_missing_is_said() -> None:
     assert "FOJA_POLYGON_KEY_FILE" in ready.missing[0]
     assert "FOJA_POLYGON_RPC_URL" in ready.missing[1]
     with pytest.raises(Unavailable, match="FOJA_POLYGON_RPC_URL"):
-        await Polygon(PolygonTerms(private_key=SECRET)).draft(bytes(32), 1, 0)
+        await Polygon(PolygonTerms(private_key=SECRET)).draft(bytes(32), 0)

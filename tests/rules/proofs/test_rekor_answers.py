@@ -46,7 +46,7 @@ def drafted() -> tuple[Rekor, Batch]:
             timestamps=Terms(trusted(STAMPER.root.pem)),
         )
         network = Rekor(terms)
-        state = asyncio.run(network.draft(ROOT, 7, None)).state
+        state = asyncio.run(network.draft(ROOT, None)).state
     return network, Batch(UUID(int=1), "rekor", ROOT, 7, None, None, state, NOW)
 
 

@@ -110,7 +110,7 @@ class Network(Protocol):
     def account(self) -> str | None:
         """The account whose nonces the batches use, or None where there are none."""
 
-    async def draft(self, root: bytes, size: int, nonce: int | None) -> Drafted:
+    async def draft(self, root: bytes, nonce: int | None) -> Drafted:
         """Sign what will be sent. Nothing is sent."""
 
     async def send(self, batch: Batch) -> Progress:

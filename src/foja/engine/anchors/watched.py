@@ -46,9 +46,9 @@ class WatchedNetwork:
             self.report(self._part, Unavailable("; ".join(ready.missing)))
         return ready
 
-    async def draft(self, root: bytes, size: int, nonce: int | None) -> Drafted:
+    async def draft(self, root: bytes, nonce: int | None) -> Drafted:
         """Sign what will be sent."""
-        return await self.network.draft(root, size, nonce)
+        return await self.network.draft(root, nonce)
 
     async def send(self, batch: Batch) -> Progress:
         """Send what was drafted."""

@@ -112,11 +112,6 @@ def print_result(arguments: Namespace, value: Any, *lines: str) -> None:
         print_lines(lines)
 
 
-def print_fields(arguments: Namespace, document: Mapping[str, Any]) -> None:
-    """Print a document as JSON with --json, or else a line for each field."""
-    print_result(arguments, document, *field_lines(document))
-
-
 def field_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield a line for each field."""
     return (f"{name:<16}{_field(value)}" for name, value in document.items())
@@ -149,8 +144,11 @@ def _to_text(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
-    """Yield the lines of a table with a heading; numbers are aligned to the right."""
+def table(head: Sequence[str], rows: Sequence[Sequence[object]], none: str | None = None) -> Iterator[str]:
+    """Yield the lines of a table with a heading, or `none` without rows; numbers are aligned to the right."""
+    if none and not rows:
+        yield none
+        return
     lines = [[_cell(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
     right = [all(isinstance(row[at], int | float | None) for row in rows) for at in range(len(head))]

@@ -32,14 +32,14 @@ async def up(arguments: Namespace) -> int:
         await app.workers.open()  # a role that is missing is known before anything is printed
         if arguments.demo:
             await _add_demonstration_data(arguments, app)
-        async with _web_server(app) as (server, url):
+        async with _serving(app, settings.web_port) as (server, url):
             addresses = _addresses(app)
             if not arguments.json:
                 print_lines(f"{name.replace('_', ' '):<12}{value}" for name, value in addresses.items())
             print_started(arguments, f"running at {url}", **addresses, web=url)
             collect_seldom()
             async with in_background(app.work()) as work:
-                return await run_until_stopped(arguments, server, work)
+                return await run_until_stopped(arguments, *server, work)
 
 
 def _starting(settings: Settings) -> str:
@@ -81,7 +81,7 @@ async def worker(arguments: Namespace) -> int:
         await app.workers.open(arguments.only or None)  # so is a type that no worker does
         collect_seldom()
         url = redact(app.settings.database_url)
-        async with _metrics_server(app) as (server, metrics):
+        async with _serving(app, settings.metrics_port, metrics_only=True) as (server, metrics):
             at = f", metrics at {metrics}/metrics" if metrics else ""
             print_started(arguments, f"working on {url}{at}", database=url, metrics=metrics)
             async with in_background(app.work(only=arguments.only or None)) as work:
@@ -110,10 +110,10 @@ async def web(arguments: Namespace) -> int:
 
     settings = read_settings(arguments)
     print_wait(_starting(settings))
-    async with _sending_traces(), App(settings) as app, _web_server(app) as (server, url):
+    async with _sending_traces(), App(settings) as app, _serving(app, settings.web_port) as (server, url):
         collect_seldom()
         print_started(arguments, f"serving {url}", web=url)
-        return await run_until_stopped(arguments, server)
+        return await run_until_stopped(arguments, *server)
 
 
 def print_started(arguments: Namespace, message: str, **fields: str | None) -> None:
@@ -125,25 +125,17 @@ def print_started(arguments: Namespace, message: str, **fields: str | None) -> N
 
 
 @asynccontextmanager
-async def _web_server(app: App) -> AsyncIterator[tuple[asyncio.Task[None], str]]:
-    from foja.interfaces.web.server import address, bind_for, serving  # late: a worker starts without it
-
-    with await bind_for(app, app.settings.web_port) as listener:
-        async with serving(app, listener) as server:
-            yield server, address(listener)
-
-
-@asynccontextmanager
-async def _metrics_server(app: App) -> AsyncIterator[tuple[list[asyncio.Task[None]], str | None]]:
-    """Serve the metrics of a worker, if a port is set for them."""
-    settings = app.settings
-    if settings.metrics_port is None:
+async def _serving(
+    app: App, port: int | None, *, metrics_only: bool = False
+) -> AsyncIterator[tuple[list[asyncio.Task[None]], str | None]]:
+    """Serve the app, or only its metrics, while the block runs, if a port is set."""
+    if port is None:
         yield [], None
         return
-    from foja.interfaces.web.server import address, bind_for, serving
+    from foja.interfaces.web.server import address, bind_for, serving  # late: a worker starts without it
 
-    with await bind_for(app, settings.metrics_port) as listener:
-        async with serving(app, listener, metrics_only=True) as server:
+    with await bind_for(app, port) as listener:
+        async with serving(app, listener, metrics_only=metrics_only) as server:
             yield [server], address(listener)
 
 

@@ -83,11 +83,7 @@ KEY, SESSION = f"{KEYS}/{{key_id}}", f"{SESSIONS}/{{session_id}}"
 OPERATIONS = (
     Operation("access.me", "GET /v1/access/me", me, None),
     Operation("access.names", "GET /v1/access/names", names, READ),
-    Operation(
-        *("access.keys", f"GET {KEYS}", Keys.list, ADMIN, _keys),
-        verb="access list",
-        examples="foja access list --json",
-    ),
+    Operation("access.keys", f"GET {KEYS}", Keys.list, ADMIN, _keys, verb="access list"),
     Operation(
         *("access.create_key", f"POST {KEYS}", create_key, ADMIN),
         takes_key=True,

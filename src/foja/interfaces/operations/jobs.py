@@ -85,9 +85,7 @@ OPERATIONS = (
         examples="foja jobs show 41",
     ),
     Operation(
-        *("jobs.unhandled", "GET /v1/jobs/unhandled", unhandled, Scope.READ, _jobs),
-        verb="jobs unhandled",
-        examples="foja jobs unhandled --json",
+        "jobs.unhandled", "GET /v1/jobs/unhandled", unhandled, Scope.READ, _jobs, verb="jobs unhandled"
     ),
     Operation("jobs.enqueue", "POST /v1/jobs", enqueue, Scope.WRITE, new=bool, made=_key),
     Operation(

@@ -74,7 +74,7 @@ class Operation:
     status: int = 200
     location: str | None = None  # the address of what was made, from the answer
     verb: str | None = None  # the words of the command that does it
-    examples: str = ""  # of that command
+    examples: str = ""  # of that command; empty: with --json
     tool: str | None = None  # the name of the tool for AI agents that does it
     options: tuple[Option, ...] = ()  # of that command
     client: bool = True  # whether the clients have it; not where another of theirs does the same

@@ -61,11 +61,7 @@ OPERATIONS = (
         examples=f"foja webhooks create {HOOK} --kind 'document.*' --kind user_message_sent\n"
         f"foja webhooks create {HOOK} --payload --from-start",
     ),
-    Operation(
-        *("webhooks.list", f"GET {ALL}", Webhooks.list, OPERATE, _hooks),
-        verb="webhooks list",
-        examples="foja webhooks list --json",
-    ),
+    Operation("webhooks.list", f"GET {ALL}", Webhooks.list, OPERATE, _hooks, verb="webhooks list"),
     Operation(
         *("webhooks.show", f"GET {ONE}", Webhooks.show, OPERATE, _hooks),
         verb="webhooks show",

@@ -58,7 +58,7 @@ class Story:
 
     async def begin(self) -> Progress:
         """Draft and send it."""
-        drafted = await self.network.draft(self.batch.root, self.batch.size, None)
+        drafted = await self.network.draft(self.batch.root, None)
         assert drafted.max_fee == 0
         self.store(drafted.state)
         return await self.send()

@@ -139,7 +139,7 @@ async def test_a_crash_between_two_steps(
 ) -> None:
     """The state of a step is stored or lost; the next step goes on from what is stored."""
     story = Story(Bitcoin(terms(node, alice, bob)))
-    before = (await story.network.draft(story.batch.root, 5, None)).state
+    before = (await story.network.draft(story.batch.root, None)).state
     await story.begin()
     if not saved:
         story.store(before)

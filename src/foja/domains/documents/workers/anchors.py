@@ -154,7 +154,7 @@ class Submitter:
         salts = os.urandom(SALT_BYTES * len(digests))
         leaves = hash_leaves(digests, split(salts, SALT_BYTES))
         root = root_of(self._network.name, digests, leaves)
-        drafted = await self._network.draft(root, len(digests), lease.nonce)
+        drafted = await self._network.draft(root, lease.nonce)
         batch = new_id()
         source = f"submit-anchor-{self._network.name}"
         drafts = [

@@ -97,7 +97,7 @@ class Bitcoin:
             missing.append(str(error))
         return Readiness(tuple(missing), found)
 
-    async def draft(self, root: bytes, size: int, nonce: int | None) -> Drafted:
+    async def draft(self, root: bytes, nonce: int | None) -> Drafted:
         """Return an empty state: a calendar takes the root as it is, unsigned and for nothing."""
         return Drafted(Promises(root).dump())
 

@@ -66,7 +66,7 @@ class Polygon:
         """Ask nodes, key and balance whether anchors can be made now."""
         return await readiness(self._terms, self._open_signer)
 
-    async def draft(self, root: bytes, size: int, nonce: int | None) -> Drafted:
+    async def draft(self, root: bytes, nonce: int | None) -> Drafted:
         """Sign a transaction with this nonce. Nothing is sent.
 
         Raise `Unavailable` if the base fee is over the cap, the balance too low, or if node or signer do

@@ -82,7 +82,7 @@ class Rekor:
             missing.append(str(error))
         return Readiness(missing, found)
 
-    async def draft(self, root: bytes, size: int, nonce: int | None) -> Drafted:
+    async def draft(self, root: bytes, nonce: int | None) -> Drafted:
         """Sign the root, and have the signature timestamped. Nothing is sent to the log."""
         key = self._terms.keys.current()
         signature = key.sign(root)

@@ -15,7 +15,7 @@ from foja.engine.driver.database import Connection, our_errors
 from foja.engine.embedded.servers import database
 from foja.engine.health.service import ANSWER_SECONDS, outage
 from foja.engine.identity import LOG_KEY
-from foja.engine.observe.logs import read_cosigners, read_logs
+from foja.engine.observe.logs import CosignerState, read_cosigners, read_logs
 from foja.engine.observe.snapshot import snapshot
 from foja.engine.settings import Settings
 from foja.engine.sql.migrate import status
@@ -28,6 +28,8 @@ from foja.interfaces.cli.installation import is_installed
 
 OLDEST = 150_000  # PostgreSQL 15
 SMALL_DIFFERENCE = 1.0
+REFUSED = "tokens are refused: correct the clock of this machine or of the database"
+LOST_KEY = "restore it from a backup; if it is lost, `foja log restart --yes` opens a log with a new one"
 COSIGNERS = "docs/runbooks/cosigner_policy.md"
 
 
@@ -105,9 +107,7 @@ def _clock(clock: datetime, here: datetime, settings: Settings) -> Finding:
     seconds = abs((clock - here).total_seconds())
     found = f"{seconds:.2f} s between the database and this machine"
     if seconds > settings.clock_tolerance_seconds:
-        return fail(
-            "clock", found, "tokens are refused: correct the clock of this machine or of the database"
-        )
+        return fail("clock", found, REFUSED)
     if seconds > SMALL_DIFFERENCE:
         return warn("clock", found, "let both machines take their time from one source (NTP)")
     return ok("clock", found)
@@ -123,9 +123,9 @@ async def _schema(url: str) -> Finding:
 
 def _roles(missing: list[str], login: str) -> Finding:
     if missing:
-        shown = ", ".join(missing)
+        roles = ", ".join(missing)
         return fail(
-            "roles", f"{login} may not act as {shown}", f"`foja migrate`, or grant {shown} to {login}"
+            "roles", f"{login} may not act as {roles}", f"`foja migrate`, or grant {roles} to {login}"
         )
     return ok("roles", f"{login} may act as every role")
 
@@ -143,20 +143,12 @@ async def _log(url: str, settings: Settings) -> list[Finding]:
     if log.halted:
         first = fail("log", f"halted: {log.halted}", "docs/runbooks/log_halted.md")
     elif log.published and not (settings.home / LOG_KEY).exists():
-        first = fail(
-            "log",
-            f"it is signed, but its key is not in {settings.home / LOG_KEY}: nothing can be recorded",
-            "restore it from a backup; if it is lost, `foja log restart --yes` opens a log with a new one",
-        )
+        found = f"it is signed, but its key is not in {settings.home / LOG_KEY}: nothing can be recorded"
+        first = fail("log", found, LOST_KEY)
     faulty = [each for each in cosigners if each.origin == log.origin and each.fault]
-    return [
-        first,
-        *(
-            warn(
-                "cosigner",
-                f"{each.key.partition('+')[0]}: {each.fault}",
-                each.detail or "docs/runbooks/cosigner_policy.md",
-            )
-            for each in faulty
-        ),
-    ]
+    return [first, *map(_cosigner, faulty)]
+
+
+def _cosigner(faulty: CosignerState) -> Finding:
+    found = f"{faulty.key.partition('+')[0]}: {faulty.fault}"
+    return warn("cosigner", found, faulty.detail or COSIGNERS)

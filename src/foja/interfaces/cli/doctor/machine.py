@@ -19,6 +19,11 @@ from foja.extras import EXTRAS, is_installed
 from foja.interfaces.cli.doctor.finding import Finding, Status, fail, note, ok, shown_space, warn
 
 LEAST_FREE = 0.1
+AS_OWNER = "run foja as the user that owns it"
+MADE = "it is made at the first start; restore it if there was one"
+MAY_BE_READ = "others may have read it: `chmod 600`, and `foja log restart` with a new key if they did"
+BY_PROMETHEUS = "let Prometheus do it: `foja alerts rules`; or set FOJA_ALERT_SECONDS=30"
+CHANNELS = "the lines of these channels say why; `foja alerts test`"
 
 
 def shown_settings(settings: Settings) -> dict[str, str]:
@@ -70,7 +75,7 @@ def _home(home: Path) -> list[Finding]:
     try:
         entries = list(home.iterdir())
     except OSError as error:
-        return [fail("home", f"{home}: {error.strerror}", "run foja as the user that owns it")]
+        return [fail("home", f"{home}: {error.strerror}", AS_OWNER)]
     if (home / UNFINISHED).exists():
         return [fail("home", unfinished(home), REPEAT)]
     if open_bits(home.resolve()) and entries:
@@ -82,21 +87,13 @@ def _home(home: Path) -> list[Finding]:
 def _key(path: Path) -> Finding:
     try:
         if not path.exists():
-            return note(
-                "log key",
-                f"{path} does not exist",
-                "it is made at the first start; restore it if there was one",
-            )
+            return note("log key", f"{path} does not exist", MADE)
         mode = stat.S_IMODE(path.stat().st_mode)
         path.read_bytes()
     except OSError as error:
-        return fail("log key", f"{path}: {error.strerror}", "run foja as the user that owns it")
+        return fail("log key", f"{path}: {error.strerror}", AS_OWNER)
     if mode & 0o077:
-        return fail(
-            "log key",
-            f"{path} is open to other users ({mode:o})",
-            "others may have read it: `chmod 600`, and `foja log restart` with a new key if they did",
-        )
+        return fail("log key", f"{path} is open to other users ({mode:o})", MAY_BE_READ)
     return ok("log key", str(path))
 
 
@@ -128,11 +125,7 @@ def check_alerts(settings: Settings, others: Sequence[Finding]) -> Finding:
     except FojaError as error:
         return fail("alerts", str(error), "correct that setting; docs/alerts.md lists them")
     if not settings.alert_seconds:
-        return note(
-            "alerts",
-            "no process evaluates them (FOJA_ALERT_SECONDS is 0)",
-            "let Prometheus do it: `foja alerts rules`; or set FOJA_ALERT_SECONDS=30",
-        )
+        return note("alerts", "no process evaluates them (FOJA_ALERT_SECONDS is 0)", BY_PROMETHEUS)
     if not channels:
         return note("alerts", "evaluated by worker and web, but no one is told", "docs/alerts.md says how")
     failing = {each.name for each in others if each.status is Status.FAIL}
@@ -142,6 +135,4 @@ def check_alerts(settings: Settings, others: Sequence[Finding]) -> Finding:
     if not silent:
         return ok("alerts", f"{every}, told by {', '.join(told)}")
     found = f"{every}, told by {', '.join(told) or 'no channel'}; nothing is delivered by {', '.join(silent)}"
-    return (warn if told else fail)(
-        "alerts", found, "the lines of these channels say why; `foja alerts test`"
-    )
+    return (warn if told else fail)("alerts", found, CHANNELS)

@@ -58,15 +58,11 @@ async def _run_check(check: Check, settings: Settings) -> Sequence[Finding]:
 
 async def _redis(settings: Settings) -> Sequence[Finding]:
     if not settings.redis_url:
-        return [
-            note(
-                "redis", "not set: PostgreSQL numbers conversations", "nothing to do; FOJA_REDIS_URL sets one"
-            )
-        ]
+        nothing = "nothing to do; FOJA_REDIS_URL sets one"
+        return [note("redis", "not set: PostgreSQL numbers conversations", nothing)]
     if settings.redis_url == "embedded":
-        return [
-            note("redis", "embedded", "`foja up`, `foja web` and `foja worker` start it; nothing to do now")
-        ]
+        nothing = "`foja up`, `foja web` and `foja worker` start it; nothing to do now"
+        return [note("redis", "embedded", nothing)]
     try:
         version = await redis_version(settings.redis_url, seconds=ASK_SECONDS)
     except FojaError as error:
@@ -84,9 +80,8 @@ async def _store(settings: Settings) -> Sequence[Finding]:
         await store.check()
         identity = (await store.read(NAME)).data.decode(errors="replace").strip()
     except ObjectMissing:
-        return [
-            note("store", f"{shown} answers, and has no installation yet", "it gets one at the first start")
-        ]
+        found = f"{shown} answers, and has no installation yet"
+        return [note("store", found, "it gets one at the first start")]
     return [ok("store", f"{shown} answers, of installation {identity[:36]}"), *_space(await store.space())]
 
 
@@ -114,13 +109,12 @@ async def _authorities(settings: Settings) -> Sequence[Finding]:
     async with AsyncExitStack() as closing:
         stamper = await open_stamper(settings, closing)
         results = await asyncio.gather(*(request_token(each, stamper.terms) for each in stamper.authorities))
-    findings = []
-    for authority, (code, detail) in zip(stamper.authorities, results, strict=True):
-        found = f"{authority.name}: {detail}"
-        findings.append(
-            fail("timestamps", found, advice_on("authority", code)) if code else ok("timestamps", found)
-        )
-    return findings
+    return [_authority(each.name, *result) for each, result in zip(stamper.authorities, results, strict=True)]
+
+
+def _authority(name: str, code: str, detail: str) -> Finding:
+    found = f"{name}: {detail}"
+    return fail("timestamps", found, advice_on("authority", code)) if code else ok("timestamps", found)
 
 
 async def _networks(settings: Settings) -> Sequence[Finding]:
@@ -139,10 +133,8 @@ async def _network(network: Network) -> Finding:
         return fail(network.name, str(error), ADVICE["networks"])
     if found.missing:
         return fail(network.name, "; ".join(found.missing), ADVICE["networks"])
-    facts = ", ".join(
-        f"{name} {value}" for name, value in found.found.items() if isinstance(value, str | int)
-    )
-    return ok(network.name, facts or "answers")
+    facts = [f"{name} {value}" for name, value in found.found.items() if isinstance(value, str | int)]
+    return ok(network.name, ", ".join(facts) or "answers")
 
 
 async def _no_token(digest: bytes) -> bytes:

@@ -82,7 +82,5 @@ def lines_of(answer: Any, arguments: Namespace) -> Iterable[str]:
         return own(answer, arguments)
     if not isinstance(answer, Rows):
         return field_lines(asdict(answer))
-    if not answer:
-        return ["there are none"]
-    names = [each.name for each in fields(answer[0])]
-    return table(names, [[getattr(row, name) for name in names] for row in answer])
+    names = [each.name for each in fields(answer[0])] if answer else []
+    return table(names, [[getattr(row, name) for name in names] for row in answer], "there are none")

@@ -19,6 +19,7 @@ from foja.pure.models.access.view import (
 
 HEAD = ("id", "tenant", "name", "scopes", "created", "expires", "last used", "state")
 SESSIONS_HEAD = ("id", "tenant", "who", "scopes", "since", "last request", "ends")
+NO_KEY = "there is no key: on this machine everyone is administrator; `foja access create` makes one"
 ONCE = "keep it now: it is not stored and cannot be shown again"
 
 
@@ -40,15 +41,13 @@ def revoked(found: Revoked, _: Namespace) -> Iterator[str]:
 
 
 def keys(found: KeyList, _: Namespace) -> Iterator[str]:
-    """Yield a table of keys, newest first."""
-    none = "there is no key: on this machine everyone is administrator; `foja access create` makes one"
-    yield from table(HEAD, [_row(each) for each in found]) if found else [none]
+    """Return a table of keys, newest first."""
+    return table(HEAD, [_row(each) for each in found], NO_KEY)
 
 
 def sessions(found: SessionList, _: Namespace) -> Iterator[str]:
-    """Yield a table of the sessions that are not over, newest first."""
-    rows = [_session_row(each) for each in found]
-    yield from table(SESSIONS_HEAD, rows) if rows else ["nobody is logged in"]
+    """Return a table of the sessions that are not over, newest first."""
+    return table(SESSIONS_HEAD, [_session_row(each) for each in found], "nobody is logged in")
 
 
 def _session_row(session: SessionView) -> tuple[object, ...]:

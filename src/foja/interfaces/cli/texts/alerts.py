@@ -18,12 +18,12 @@ HISTORY_HEAD = ("time", "event", "alert", "series", "value", "not delivered to")
 
 def listed(found: AlertList, _: Namespace) -> Iterable[str]:
     """Return a table of alerts, with a row for each series that is over its limit."""
-    return table(HEAD, [row for each in found for row in _rows(each)]) if found else ["no alert fires"]
+    return table(HEAD, [row for each in found for row in _rows(each)], "no alert fires")
 
 
 def history(found: NoticeList, _: Namespace) -> Iterable[str]:
     """Return a table of notices."""
-    return table(HISTORY_HEAD, [_notice_row(each) for each in found]) if found else ["no alert has fired"]
+    return table(HISTORY_HEAD, [_notice_row(each) for each in found], "no alert has fired")
 
 
 def _rows(found: ShownAlert) -> Iterator[tuple[object, ...]]:

@@ -44,12 +44,12 @@ def flushed(found: Flushed, _: Namespace) -> Iterator[str]:
 
 def page(found: BatchPage, _: Namespace) -> Iterable[str]:
     """Return a table of batches."""
-    return table(HEAD, [_batch_row(each) for each in found]) if found else ["no batches match"]
+    return table(HEAD, [_batch_row(each) for each in found], "no batches match")
 
 
 def costs(found: CostList, _: Namespace) -> Iterable[str]:
     """Return a table of what batches cost."""
-    return table(COST_HEAD, [_cost_row(each) for each in found]) if found else ["no batches were made"]
+    return table(COST_HEAD, [_cost_row(each) for each in found], "no batches were made")
 
 
 def _network_row(each: NetworkView) -> tuple[object, ...]:

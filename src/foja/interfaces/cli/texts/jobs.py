@@ -18,7 +18,7 @@ DONE = {"jobs.retry": "queued again", "jobs.cancel": "cancelled"}
 
 def page(found: JobPage, _: Namespace) -> Iterator[str]:
     """Yield a table of jobs, and the paused types."""
-    yield from table(HEAD, [_row(job) for job in found]) if found else ["no jobs match"]
+    yield from table(HEAD, [_row(job) for job in found], "no jobs match")
     if found.paused:
         yield f"paused: {', '.join(found.paused)}"
 

@@ -31,8 +31,8 @@ def ran(result: RunResult, _: Namespace) -> Iterator[str]:
 
 
 def candidates(found: CandidateList, _: Namespace) -> Iterator[str]:
-    """Yield a table of the candidates, oldest first."""
-    yield from table(HEAD, [_row(each) for each in found]) if found else ["there are no candidates"]
+    """Return a table of the candidates, oldest first."""
+    return table(HEAD, [_row(each) for each in found], "there are no candidates")
 
 
 def deleted(found: DeletedObjects, _: Namespace) -> Iterator[str]:

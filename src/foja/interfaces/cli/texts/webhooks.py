@@ -36,11 +36,11 @@ def created(found: CreatedWebhook, arguments: Namespace) -> Iterator[str]:
 
 
 def listed(found: WebhookList, _: Namespace) -> Iterator[str]:
-    """Yield a table of the webhooks of the tenant."""
+    """Return a table of the webhooks of the tenant."""
     rows = [
         (each.id, each.state, " ".join(each.kinds), each.url, each.waiting, each.failures) for each in found
     ]
-    yield from table(HEAD, rows) if rows else ["there are no webhooks"]
+    return table(HEAD, rows, "there are no webhooks")
 
 
 def webhook(found: Webhook, arguments: Namespace) -> Iterator[str]:
@@ -56,8 +56,8 @@ def removed(found: RemovedWebhook, _: Namespace) -> Iterator[str]:
 
 
 def deliveries(found: DeliveryPage, _: Namespace) -> Iterator[str]:
-    """Yield a table of deliveries, newest first."""
-    yield from table(DELIVERIES_HEAD, [_row(each) for each in found]) if found else ["no deliveries match"]
+    """Return a table of deliveries, newest first."""
+    return table(DELIVERIES_HEAD, [_row(each) for each in found], "no deliveries match")
 
 
 def delivery(found: DeliveryWithAttempts, _: Namespace) -> Iterator[str]:
