@@ -248,7 +248,7 @@ async def test_the_list_is_written_anew_by_replay(app: App, admin: Admin) -> Non
 
 
 async def test_a_rebuild_passes_over_the_stream_of_the_installation(app: App) -> None:
-    """It was refused as soon as the installation had an event of its own: `system` cannot be opened as a tenant."""
+    """It was refused as soon as the installation had an event: `system` cannot be opened as a tenant."""
     await app.documents.add(CONTRACT, name="contract.txt")
     await app.jobs.pause("run_tsa", actor="ana")
     await app.work(until_idle=True)
