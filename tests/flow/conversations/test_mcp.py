@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import httpx2
@@ -134,8 +135,9 @@ async def test_no_path_leads_out_of_the_root(root: Path, tmp_path: Path, databas
             "",
             "a\0b",
         ):
-            assert "secret" not in await tools.refused("protect_file", path=path)
-            await tools.refused("verify_file", path=path)
+            for tool in ("protect_file", "verify_file"):
+                said = await tools.refused(tool, path=path)
+                assert ("secret" in said, "(code: refused)" in said) == (False, True), path
         assert (await tools.call("protect_file", path="good.txt"))["sha256"], "a link inside is a file inside"
         made = await tools.call("protect_file", path="contract.txt")
         for path in ("../new.zip", "up/new.zip", "contract.txt", str(tmp_path / "new.zip")):
@@ -252,6 +254,14 @@ async def test_arguments_that_do_not_fit_are_refused_in_our_words(url: str) -> N
         assert "conversation_id: field required; seq: input should be greater than or equal to 0" in wrong
         assert "(code: bad_payload)" in wrong
         assert "pydantic" not in wrong
+
+
+async def test_an_argument_that_no_tool_has_is_refused(url: str) -> None:
+    """It was ignored: a misspelt `expected_seq` guarded nothing, `action` instead of `act` only listed."""
+    async with Client(f"{url}/mcp") as client:
+        wrong = await Tools(client).refused("approvals", conversation_id=str(uuid4()), action="request")
+        assert wrong.startswith("not valid arguments of approvals (action: there is no such argument)")
+        assert "(code: bad_payload)" in wrong
         assert client.server_info is not None
         assert client.server_info.version == foja.__version__
 

@@ -247,6 +247,14 @@ async def test_the_list_is_written_anew_by_replay(app: App, admin: Admin) -> Non
     assert await app.documents.list() == before
 
 
+async def test_a_rebuild_passes_over_the_stream_of_the_installation(app: App) -> None:
+    """It was refused as soon as the installation had an event: `system` cannot be opened as a tenant."""
+    await app.documents.add(CONTRACT, name="contract.txt")
+    await app.jobs.pause("run_tsa", actor="ana")
+    await app.work(until_idle=True)
+    assert await app.rebuild() == Rebuilt(documents=1, mended=0)
+
+
 async def test_an_erased_name_is_gone_from_everywhere(app: App) -> None:
     document = await app.documents.add(CONTRACT, name="ana.pdf")
     await app.documents.protect(document.id)

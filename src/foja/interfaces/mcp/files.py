@@ -34,11 +34,11 @@ class Root:
         """Open a file below the root, or raise `Refused`."""
         target = self._resolve(path)
         try:
-            number = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            file = open(target, "rb", opener=_open_to_read)  # noqa: SIM115 - closed below
         except OSError as error:
             raise Refused(f"{path} cannot be read: {error.strerror}; check the path below the root") from None
-        with os.fdopen(number, "rb") as file:
-            opened = os.fstat(number)
+        with file:
+            opened = os.fstat(file.fileno())
             if not stat.S_ISREG(opened.st_mode):
                 raise Refused(f"{path} is not a file; give the path of one")
             # A folder on the way may have been replaced by a link since the path was resolved.
@@ -65,3 +65,8 @@ class Root:
         if not target.is_relative_to(self.folder):
             raise Refused(f"{path} is outside of the root {self.folder}; only files below it can be used")
         return target
+
+
+def _open_to_read(path: str, flags: int) -> int:
+    """Open a file, but not a link, and do not wait for the other end of a pipe."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -37,21 +38,27 @@ class ExplainedServer(MCPServer[None]):
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool; raise `ToolError` in our words for arguments that it does not take."""
+        takes = {each.name: each.input_schema.get("properties", {}) for each in await self.list_tools()}
+        if unknown := arguments.keys() - takes.get(name, arguments):
+            raise _unfit(name, [f"{each}: there is no such argument" for each in sorted(unknown)])
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
-                raise ToolError(unfit_arguments(name, error.__cause__)) from None
+                raise _unfit(name, _wrong(error.__cause__)) from None
             raise
 
 
-def unfit_arguments(tool: str, error: ValidationError) -> str:
-    """Return in words what is wrong with the arguments of a tool, with our code."""
-    wrong = "; ".join(
-        f"{'.'.join(map(str, each['loc']))}: {each['msg'][:1].lower()}{each['msg'][1:]}"
-        for each in error.errors()
+def _unfit(tool: str, wrong: Iterable[str]) -> ToolError:
+    return ToolError(
+        f"not valid arguments of {tool} ({'; '.join(wrong)}); tools/list describes them "
+        f"(code: {BadPayload.code})"
     )
-    return f"not valid arguments of {tool} ({wrong}); tools/list describes them (code: {BadPayload.code})"
+
+
+def _wrong(error: ValidationError) -> Iterable[str]:
+    for each in error.errors():
+        yield f"{'.'.join(map(str, each['loc']))}: {each['msg'][:1].lower()}{each['msg'][1:]}"
 
 
 @cache

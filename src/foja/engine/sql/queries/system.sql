@@ -37,5 +37,5 @@ join foja.event v on v.entity_id = i.installation_id and v.kind = 'key.rotated' 
 group by 1;
 
 -- name: tenants
--- Every tenant that has a stream.
-select distinct tenant from foja.entity order by tenant;
+-- Every tenant that has a stream. The installation's own stream, of `system`, belongs to none.
+select distinct tenant from foja.entity where tenant <> 'system' order by tenant;
