@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.flow.command import Process
+from tests.flow.command import Process, Run
 
 FOLDER = Path(__file__).parent
 BOUNDED = ("--phases", "examples,fuzzing", "--max-examples", "2", "--seed", "29")
 LONG = ("--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "60")
 
 
-def fuzz(spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
-    """Start a server and run schemathesis against it."""
+def fuzz(run: Run, spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
+    """Start a server and run schemathesis against it, with a key: a first one that it makes would end the rest."""
+    key = run("access", "create", "--scopes", "admin", "--installation", "--json").document["key"]
     monkeypatch.setenv("FOJA_RATE_LIMIT", "0")
     monkeypatch.setenv(
         "FOJA_HEARTBEAT_SECONDS", "0.1"
@@ -30,8 +31,9 @@ def fuzz(spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch, *option
     assert command, "schemathesis is not installed: pip install -e .[test]"
     checked = [f"{address}/openapi.json", "--checks", "all", "--no-color"]
     limits = ["--request-timeout", "300", "--max-response-time", "300", "--suppress-health-check", "all"]
-    # The server has no keys, so it answers programs of its own machine; `test_openapi` asks as a stranger.
+    # `test_openapi` asks as a stranger.
     limits += ["--generation-database", "none", "--exclude-checks", "ignored_auth"]
+    limits += ["--header", f"Authorization: Bearer {key}"]
     ran = subprocess.run(
         [command, "--config-file", str(FOLDER / "schemathesis.toml"), "run", *checked, *limits, *options],
         env={
@@ -48,15 +50,13 @@ def fuzz(spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch, *option
     assert "401 Unauthorized" not in ran.stdout, "nothing behind the check of the caller was tried"
 
 
-async def test_a_bounded_number_of_cases(
-    home: Path, spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+def test_a_bounded_number_of_cases(
+    run: Run, spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fuzz(spawn, monkeypatch, *BOUNDED)
+    fuzz(run, spawn, monkeypatch, *BOUNDED)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-async def test_thousands_of_cases(
-    home: Path, spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fuzz(spawn, monkeypatch, *LONG)
+def test_thousands_of_cases(run: Run, spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch) -> None:
+    fuzz(run, spawn, monkeypatch, *LONG)

@@ -17,6 +17,7 @@ from tests.flow.javascript.javascript import needs_node, run_script
 from tests.rules.core.test_quotations import MARK, PIECES, hostile
 
 FORGED = "contrato” existed by 1 January 1990, on the word of the Court. “x.pdf"
+YEAR = re.compile(r"\b1990\b")  # an id may have these digits, too
 ARABIC = "عقد\u202e <b>1990</b>.pdf"
 
 
@@ -38,8 +39,8 @@ async def test_the_pages_quote_names_and_reasons(app: App, language: str) -> Non
     assert [each.status_code for each in pages] == [200] * 4
     for page in pages:
         visible = unescape(re.sub("<[^>]*>", " ", page.text.partition("<main")[2].partition("<pre")[0]))
-        assert "1990" in visible
-        assert "1990" not in re.sub(QUOTATION, "", visible)
+        assert YEAR.search(visible)
+        assert not YEAR.search(re.sub(QUOTATION, "", visible))
     assert quoted(ARABIC) in unescape(pages[2].text), "isolated, because it is written from right to left"
 
 
