@@ -1,5 +1,5 @@
 """Write what follows from what is declared once.
 
 From the tables of operations: the clients in Python and JavaScript, and commands. From the groups of
-settings: the arguments of `foja.connect`, and the tables of docs/settings.md.
+settings: the arguments of `foja.connect`. The tables of docs/settings.md and docs/access.md follow too.
 """

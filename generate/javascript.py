@@ -35,12 +35,6 @@ NAMES: dict[Any, str] = {
 NAMES |= {Event: "Event", Transient: "Transient"}  # declared by hand
 
 
-def replace_part(text: str, part: str) -> str:
-    """Return a file with its generated part replaced."""
-    before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{part}\n{END}{rest.partition(END)[2]}"
-
-
 def methods() -> str:
     """Return the classes of services, and of single things."""
     return "\n".join(_class(owner, list(operations)) for owner, operations in _owners())

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic.fields import FieldInfo
 
 from foja.engine.settings import Settings, groups, variable
-from generate.source import NOTE, Imports, formatted, python_type
+from generate.source import NOTE, Imports, formatted, python_type, replace_part
 
 BEGIN, END = "<!-- from src/foja/engine/settings/groups.py, by `make generate` -->", "<!-- end -->"
 GROUPS = [each for each in Settings.__bases__ if each.__module__ == groups.__name__]
@@ -66,8 +66,7 @@ def _explained(setting: Setting) -> str:
 
 def page(text: str) -> str:
     """Return docs/settings.md with its tables replaced."""
-    before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{tables()}\n{END}{rest.partition(END)[2]}"
+    return replace_part(text, tables(), BEGIN, END)
 
 
 def tables() -> str:

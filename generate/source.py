@@ -59,6 +59,12 @@ def formatted(text: str) -> str:
     return text
 
 
+def replace_part(text: str, part: str, begin: str, end: str) -> str:
+    """Return a file with its generated part replaced."""
+    before, _, rest = text.partition(begin)
+    return f"{before}{begin}\n\n{part}\n{end}{rest.partition(end)[2]}"
+
+
 def javascript_name(name: str) -> str:
     """Return a name in camel case."""
     first, *rest = name.split("_")

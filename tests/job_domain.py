@@ -23,7 +23,7 @@ RUNNER, DECIDER = "run-errand", "decide-errand"
 ERRAND = Domain(
     "errand",
     [
-        Kind("errand.asked", required={"what": "string"}),
+        Kind("errand.asked", required={"what": "string"}, erasable=True),
         Kind("errand.decided", {DECIDER}, {"read": "number"}, wakes=False),
         Kind("errand.done", {RUNNER}, {"n": "number"}),
         Kind("errand.failed", {RUNNER, "sweeper"}, {"reason": "string"}),

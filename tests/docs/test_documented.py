@@ -151,7 +151,7 @@ def test_every_check_of_the_judge_has_its_module_and_its_test() -> None:
     found = section(docs("verify"), "## Check by check")
     rows = re.findall(r"^\| ([A-Z]\d) \| .+ \| `([\w/]+\.py)` \| `.+` \|$", found, re.MULTILINE)
     assert {check for check, _ in rows} == CHECKS
-    assert all((SOURCE / "pure" / module).is_file() for _, module in rows)
+    assert all((SOURCE / module).is_file() for _, module in rows)
     tests = re.findall(r"`([\w/]+\.py)::(\w+)`", found)
     assert len(tests) > len(CHECKS)
     for file, name in tests:

@@ -70,7 +70,8 @@ def test_what_was_given_up_is_found_without_reading_the_rest(full: Admin) -> Non
 
 
 CONFIRM: LiteralString = """
-    select foja.end_attempt(a, 'confirmed') from foja.attempt a where a.entity_id = %(document)s"""
+    select foja.end_attempts(array(
+        select a from foja.attempt a where a.entity_id = %(document)s), 'confirmed')"""
 SUPERSEDE: LiteralString = "select foja.supersede_attempts(%(document)s, 'requested anew', repeat('b', 64))"
 
 

@@ -185,9 +185,9 @@ async def test_the_answer_of_an_append_has_the_place(app: App, admin: Admin, dat
         *(galleries[n % 2].append("image.added", body) for n, body in enumerate(bodies))
     )
     for n, event in enumerate(events):
-        assert event.place is not None
+        assert event.result is not None
         assert await galleries[n % 2].after(event) == await galleries[n % 2].image(event.id or "")
     for n, gallery in enumerate(galleries):
-        assert sorted(event.place or 0 for event in events[n::2]) == list(range(6))
+        assert sorted(event.result or 0 for event in events[n::2]) == list(range(6))
         assert [image.order for image in await gallery.list()] == list(range(6))
     assert (await audit(database_url, max_lag_seconds=60)).clean

@@ -1,4 +1,4 @@
-"""Guards for a batch do what the guards of single events do, or leave the batch to them."""
+"""The guards of documents do the same for a batch as for its events one by one."""
 
 from __future__ import annotations
 
@@ -47,9 +47,8 @@ STATE: LiteralString = """
             from foja.job j where j.entity_id = e)) order by e),
         (select count(*) from foja.tick where type = 'renew_artifacts')
     from unnest(%s::uuid[]) e"""
-ALONE: LiteralString = """
-    select foja.track_document(e) from foja.event e join unnest(%s::uuid[]) u on u = e.entity_id
-    where e.seq = %s"""
+ALONE: LiteralString = "select foja.track_documents(array[%s]::uuid[], array[%s]::bigint[], true)"
+TOGETHER: LiteralString = "select foja.track_documents(%s::uuid[], %s::bigint[], true)"
 
 
 @dataclass
@@ -156,61 +155,50 @@ def payload(chance: Chance, kind: str) -> dict[str, Any]:
     return own
 
 
-def outcome(conn: Admin, statement: LiteralString, values: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Return what a statement gives, or None if it is refused, and the state it leads to; then undo it."""
+Calls = list[tuple[LiteralString, tuple[Any, ...]]]
+
+
+def outcome(conn: Admin, documents: list[UUID], calls: Calls) -> Any:
+    """Return the state that these calls lead to, or None if one is refused; then undo them."""
     with conn.transaction(force_rollback=True):
         try:
             with conn.transaction():
-                found = conn.execute(statement, values).fetchall()
+                for statement, values in calls:
+                    conn.execute(statement, values)
         except psycopg.Error:
-            return None, None
-        return found, conn.execute(STATE, (values[0],)).fetchall()
+            return None
+        return conn.execute(STATE, (documents,)).fetchall()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_batch_is_tracked_as_its_events_are_or_left_to_them(admin: Admin, kind: str) -> None:
+def test_a_batch_is_tracked_as_its_events_are(admin: Admin, kind: str) -> None:
     seed = random.SystemRandom().getrandbits(32)
     found: Counter[str] = Counter()
+    seq = SEQS.get(kind, SEQ)
     for turn in range(ROUNDS):
         chosen = random.Random(f"{seed}/{turn}")
         odd = frozenset(chosen.sample(range(CHOICES), turn % 4))
         chance = Chance(chosen, odd)
         with admin.transaction(force_rollback=True):
             documents = [make_document(admin, chance, kind) for _ in range(2)]
-            before = admin.execute(STATE, (documents,)).fetchall()
-            seq = SEQS.get(kind, SEQ)
-            alone, each = outcome(admin, ALONE, (documents, seq))
-            tracking, together = outcome(
-                admin, "select foja.track_together(%s, %s)", (documents, [seq] * len(documents))
-            )
-            if tracking is None:
-                assert alone is None, f"seed {seed}, turn {turn}"  # as one that was added before
-                found["refused"] += 1
-                continue
-            [(tracked,)] = tracking
-            where = f"seed {seed}, turn {turn}"
-            if tracked is None:
-                assert together == before, where
-            else:
-                assert (tracked, alone is not None, together) == (kind, True, each), where
-            found["together" if tracked else "alone" if alone else "refused"] += 1
-            if not odd:
-                assert tracked == kind, where  # the usual case is not left to single events
-    assert all(found[each] > 2 for each in ("together", "refused")), found
+            each = outcome(admin, documents, [(ALONE, (document, seq)) for document in documents])
+            together = outcome(admin, documents, [(TOGETHER, (documents, [seq] * 2))])
+            assert together == each, f"seed {seed}, turn {turn}"
+            found["refused" if each is None else "tracked"] += 1
+            assert odd or each, f"seed {seed}, turn {turn}"
+    assert all(found[each] > 2 for each in ("tracked", "refused")), found
 
 
-def test_additions_and_requests_are_tracked_together(admin: Admin) -> None:
+def test_additions_and_requests_are_tracked_in_the_order_of_each_document(admin: Admin) -> None:
     chance = Chance(random.Random(1))
     with admin.transaction(force_rollback=True):
         new, asked = make_document(admin, chance, ADDED), make_document(admin, chance, REQUESTED)
         body = json.dumps(payload(chance, REQUESTED))
         admin.execute(EVENT, (new, 1, REQUESTED, body))
-        batch = ([asked, new, new], [SEQ, 1, 0])
-        tracked, together = outcome(admin, "select foja.track_together(%s, %s)", batch)
-        assert tracked == [(ADDED,)]
-        for document, seq in ((new, 0), (new, 1), (asked, SEQ)):
-            admin.execute(ALONE, ([document], seq))
-        assert admin.execute(STATE, (batch[0],)).fetchall() == together
+        documents, order = [asked, new, new], ((new, 0), (new, 1), (asked, SEQ))
+        together = outcome(admin, documents, [(TOGETHER, (documents, [SEQ, 1, 0]))])
+        assert together is not None
+        assert together == outcome(admin, documents, [(ALONE, each) for each in order])
 
 
 def test_a_request_that_is_refused_refuses_what_was_added_beside_it(admin: Admin) -> None:
@@ -218,17 +206,17 @@ def test_a_request_that_is_refused_refuses_what_was_added_beside_it(admin: Admin
     with admin.transaction(force_rollback=True):
         new, asked = make_document(admin, chance, ADDED), make_document(admin, chance, REQUESTED)
         admin.execute("update foja.document set closed = 'revoked' where entity_id = %s", (asked,))
-        tracked, _ = outcome(admin, "select foja.track_together(%s, %s)", ([new, asked], [0, SEQ]))
-        assert tracked is None
+        with pytest.raises(psycopg.Error, match="document_closed"):
+            admin.execute(TOGETHER, ([new, asked], [0, SEQ]))
 
 
-def test_a_document_twice_in_a_batch_is_left_to_single_events(admin: Admin) -> None:
+def test_a_second_confirmation_in_a_batch_is_refused(admin: Admin) -> None:
     chance = Chance(random.Random(1))
     with admin.transaction(force_rollback=True):
         one, other = (make_document(admin, chance, "tsa.confirmed") for _ in range(2))
         admin.execute(EVENT, (one, SEQ + 1, "tsa.confirmed", json.dumps(payload(chance, "tsa.confirmed"))))
-        batch = ([one, other, one], [SEQ, SEQ, SEQ + 1])
-        assert admin.execute("select foja.track_together(%s, %s)", batch).fetchall() == [(None,)]
+        with pytest.raises(psycopg.Error, match="already_confirmed"):
+            admin.execute(TOGETHER, ([one, other, one], [SEQ, SEQ, SEQ + 1]))
 
 
 OBJECT: LiteralString = (

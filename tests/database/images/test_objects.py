@@ -32,7 +32,7 @@ def objects(admin: Admin) -> list[tuple[Any, ...]]:
 
 def references(admin: Admin) -> list[tuple[Any, ...]]:
     return admin.execute(
-        "select role, sha256, generation, tenant, seq from foja.object_reference order by seq, role"
+        "select role, sha256, generation, tenant, seq from foja.object_reference order by seq, role, sha256"
     ).fetchall()
 
 
@@ -373,6 +373,4 @@ async def test_only_the_installation_sees_objects_and_only_functions_change_them
             ).fetchone()
             assert row == (False,)
     with pytest.raises(psycopg.Error):
-        admin.execute(
-            "set role foja_api; select foja.refer_object(gen_random_uuid(), 0, 'a', 'b', 'document')"
-        )
+        admin.execute("set role foja_api; select foja.refer_objects('{}', '{}', '{}', '{}', '{}')")

@@ -17,7 +17,7 @@ from foja.app import App
 from tests.flow.access.access_scene import ME, bearer, form_token, log_in, make_key, origin
 from tests.flow.client.client import SAY, served
 from tests.flow.command import Run, check_refused, well
-from tests.flow.http.keyed_acts import GALLERY, IMAGE, PAPER, TALK, TUS, Scene, acts, opened
+from tests.flow.http.keyed_acts import GALLERY, IMAGE, PAPER, STREAM, TALK, TUS, Scene, acts, opened
 from tests.flow.pages.scene import Scene as Pages
 from tests.flow.pages.test_forms import filled as filled_pages
 from tests.job_domain import RUN
@@ -64,6 +64,7 @@ def changes() -> Iterator[Call]:
     yield Call("post", f"{GALLERY}/images/render")
     yield Call("delete", IMAGE)
     yield Call("post", f"{PAPER}/erase", {"reason": "asked for"})
+    yield Call("post", f"{STREAM}/events/{{seq}}/erase", {"reason": "asked for"}, seq="0")
     yield Call("post", f"{JOB}/cancel")
     yield Call("post", f"{JOB}/retry")
     yield Call("post", f"{JOBS}/cancel", {"type": RUN, "state": "queued"})

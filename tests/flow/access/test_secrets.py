@@ -126,7 +126,7 @@ def test_an_address_that_does_not_work_is_refused_without_its_password(run: Run,
 
 def test_the_traceback_of_a_bug_shows_no_password() -> None:
     code = (
-        "import sys; from foja import cli\n"
+        "import sys; from foja.interfaces import cli\n"
         f"def bug(arguments): raise RuntimeError('postgresql://ana:{SECRET}@db/foja')\n"
         "cli.load_command = lambda arguments: bug\n"
         "sys.exit(cli.main(['chat', 'new']))"

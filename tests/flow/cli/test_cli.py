@@ -212,7 +212,7 @@ def test_following_an_empty_stream_prints_a_warning(
 @pytest.mark.usefixtures("published_events")
 def test_a_closed_pipe_ends_a_command_without_an_error() -> None:
     arguments = f"events {ID} --follow"
-    script = f"""{sys.executable} -c "{FOJA[2]}" {arguments} | head -n 1"""
+    script = f"{' '.join(FOJA)} {arguments} | head -n 1"
     process = subprocess.Popen(
         ["bash", "-o", "pipefail", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -59,9 +59,10 @@ def methods(*kinds: type) -> dict[str, Any]:
 
 def taken(function: Any) -> set[str]:
     """Return the names of what a method takes, with those of `**fields`."""
+    outer = inspect.signature(function, follow_wrapped=False).parameters.values()  # with the id of a thing
     found = inspect.signature(inspect.unwrap(function)).parameters.values()
-    names = {each.name for each in found if each.kind is not inspect.Parameter.VAR_KEYWORD}
-    names |= {"product_id"} if hasattr(function, "__wrapped__") else set()  # of a gallery, by its product
+    several = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    names = {each.name for each in (*outer, *found) if each.kind not in several}
     for each in found:
         if each.kind is inspect.Parameter.VAR_KEYWORD and each.name == "fields":
             names |= get_type_hints(get_args(get_type_hints(inspect.unwrap(function))["fields"])[0]).keys()

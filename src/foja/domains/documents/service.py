@@ -39,7 +39,7 @@ def _of(
 
     @wraps(verb)
     async def call(self: Documents, document_id: UUID | str, /, *values: P.args, **named: P.kwargs) -> Result:
-        return await verb(self.handle(document_id), *values, **named)
+        return await verb(self._handle(document_id), *values, **named)
 
     return call
 
@@ -147,11 +147,11 @@ class Documents:
 
     async def find(self, document_id: UUID | str) -> Document:
         """Return the document with this id, or raise `UnknownEntity`. Its events are not read: no fields."""
-        found = self.handle(document_id)
+        found = self._handle(document_id)
         await self._context.check_known(found.id)
         return found
 
-    def handle(self, document_id: UUID | str) -> Document:
+    def _handle(self, document_id: UUID | str) -> Document:
         """Return the document with this id, which may not exist. Nothing is read: no fields."""
         return self._document(parse_id(document_id, "document"), {}, new=False)
 

@@ -190,8 +190,8 @@ class Gallery(ProtectableStream[Document]):
         """
         assert event.id is not None
         image = event.id if image_id is None else image_id
-        if event.place is not None and event.at is not None:
-            return added(Fact(event.seq, event.id, ADDED, event.at, None, event.payload), event.place)
+        if event.result is not None and event.at is not None:
+            return added(Fact(event.seq, event.id, ADDED, event.at, None, event.payload), event.result)
         if found := await self._reads.find(self.id, image):
             return replace(found, replayed=event.replayed)
         then = await self.list(at=event.seq + 1)

@@ -37,7 +37,7 @@ class Event:
     body_hash: bytes | None
     cursor: str | None = None
     replayed: bool = field(default=False, compare=False, repr=False)  # was it there already?
-    place: int | None = field(default=None, compare=False, repr=False)  # of the image that it just added
+    result: int | None = field(default=None, compare=False, repr=False)  # of its guard, if just recorded
 
     @property
     def open(self) -> bool:
@@ -80,7 +80,7 @@ class _Unfrozen:
         body_hash: bytes | None,
         cursor: str | None = None,
         replayed: bool = False,
-        place: int | None = None,
+        result: int | None = None,
     ) -> None:
         self.entity_id = entity_id
         self.seq = seq
@@ -94,7 +94,7 @@ class _Unfrozen:
         self.body_hash = body_hash
         self.cursor = cursor
         self.replayed = replayed
-        self.place = place
+        self.result = result
         self.__class__ = Event  # type: ignore[assignment]  # the same slots
 
 
@@ -208,12 +208,12 @@ class Draft(NamedTuple):
     value: Any
 
     def recorded(
-        self, seq: int, at: datetime, body_hash: bytes, cursor: str | None, place: int | None, *, status: str
+        self, seq: int, at: datetime, body_hash: bytes, cursor: str | None, result: int | None, *, status: str
     ) -> Event:
         """Return this draft as the event it became: just now, before, or before and erased since."""
         actor, payload = (None, None) if status == "erased" else (self.actor, self.value)
         row = (seq, self.event_id, self.kind, self.v, at, actor, self.source, payload, body_hash)
-        return event_of(self.entity_id, *row, cursor, status != "appended", place)
+        return event_of(self.entity_id, *row, cursor, status != "appended", result)
 
 
 def new_id() -> UUID:

@@ -61,7 +61,7 @@ class _Read:
         seq, self.id, self.kind, self.v, self.at, self.actor, self.source, self.payload, self.body_hash = row
         self.seq = seq
         self.cursor = f"{epoch}:{seq}"
-        self.replayed, self.place = False, None
+        self.replayed, self.result = False, None
         self.__class__ = Event  # type: ignore[assignment]  # the same slots
 
 

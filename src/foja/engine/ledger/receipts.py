@@ -17,11 +17,12 @@ from foja.engine.ledger.event import Draft
 STATEMENTS = ("append", "replay", "append_drafts")
 _FIELDS, _ID = encoding.record_head(13), encoding.field(encoding.UUID_OID, bytes(16))[:-16]
 _NO_NUMBER = encoding.field(encoding.BIGINT_OID, None)
-# A `foja.receipt` of an event that was appended now, without a place: status, seq, at, body_hash, sealed.
+# A `foja.receipt` of an event that was appended now, whose guard returned nothing: status, seq, at,
+# body_hash, sealed.
 _APPENDED = struct.Struct("!12x8s16xq32xq8x32s8x?8x")
 
 
-# status, detail, seq, at, body_hash, sealed, place. A refusal has words in `detail` and no number.
+# status, detail, seq, at, body_hash, sealed, result. A refusal has words in `detail` and no number.
 Receipt: TypeAlias = tuple[
     str, str | None, int | None, datetime | None, bytes | None, bool | None, int | None
 ]
@@ -106,35 +107,35 @@ def read_receipt(answer: bytes) -> Receipt:
 
 
 def _read_other_receipt(answer: bytes) -> Receipt:
-    status, detail, seq, _, at, body_hash, sealed, place = encoding.fields(answer)
-    return _receipt(status, detail, seq, at, body_hash, sealed, place)
+    status, detail, seq, _, at, body_hash, sealed, result = encoding.fields(answer)
+    return _receipt(status, detail, seq, at, body_hash, sealed, result)
 
 
 def read_receipts(answer: bytes, drafts: Sequence[Draft]) -> list[Receipt]:
     """Return a receipt for each draft of a batch."""
-    seqs, ats, sealeds, *verdicts, places = encoding.fields(answer)
+    seqs, ats, sealeds, *verdicts, results = encoding.fields(answer)
     if not any(verdicts):
         moments = map(encoding.moment, encoding.bigints(ats))
         return [
-            ("appended", None, seq, at, draft.body_hash, sealed, place)
-            for seq, at, draft, sealed, place in zip(
+            ("appended", None, seq, at, draft.body_hash, sealed, result)
+            for seq, at, draft, sealed, result in zip(
                 encoding.bigints(seqs),
                 moments,
                 drafts,
                 encoding.booleans(sealeds),
-                encoding.integers(places) if places else repeat(None, len(drafts)),
+                encoding.integers(results) if results else repeat(None, len(drafts)),
                 strict=True,
             )
         ]
-    columns = [encoding.items(column, len(drafts)) for column in (*verdicts, seqs, ats, sealeds, places)]
+    columns = [encoding.items(column, len(drafts)) for column in (*verdicts, seqs, ats, sealeds, results)]
     return [
-        _receipt(status, detail, seq, at, body_hash, sealed, place)
-        for status, detail, body_hash, seq, at, sealed, place in zip(*columns, strict=True)
+        _receipt(status, detail, seq, at, body_hash, sealed, result)
+        for status, detail, body_hash, seq, at, sealed, result in zip(*columns, strict=True)
     ]
 
 
 def _receipt(
-    status: Value, detail: Value, seq: Value, at: Value, body_hash: Value, sealed: Value, place: Value
+    status: Value, detail: Value, seq: Value, at: Value, body_hash: Value, sealed: Value, result: Value
 ) -> Receipt:
     return (
         (status or b"").decode(),
@@ -143,5 +144,5 @@ def _receipt(
         encoding.moment(encoding.number(at)) if at else None,
         body_hash,
         sealed == b"\x01",
-        int.from_bytes(place) if place else None,
+        int.from_bytes(result) if result else None,
     )

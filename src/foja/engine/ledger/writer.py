@@ -136,11 +136,11 @@ class Writer:
 
     def _event(self, draft: Draft, receipt: Receipt | None) -> Event:
         assert receipt is not None
-        status, detail, seq, at, body_hash, sealed, place = receipt
+        status, detail, seq, at, body_hash, sealed, result = receipt
         if seq is None or at is None or body_hash is None:
             raise refusal(detail or "")
         cursor = f"{self._notifier.epoch}:{seq}" if sealed else None
-        return draft.recorded(seq, at, body_hash, cursor, place, status=status)
+        return draft.recorded(seq, at, body_hash, cursor, result, status=status)
 
     async def _append(self, draft: Draft) -> Receipt:
         try:

@@ -17,7 +17,8 @@ from foja.engine.sql.steps import read_steps
 from foja.errors import MigrationFailed
 
 _ACCESS = re.compile(
-    r"^(?:do \$\$(?:(?!\$\$).)*?create role.*?\$\$;|(?:grant|revoke|create policy) [^;]*;)",
+    r"^(?:do \$\$(?:(?!\$\$).)*?create role.*?\$\$;"
+    r"|(?:grant|revoke|create policy|select foja\.(?:share_rows|restrict_functions)\() ?[^;]*;)",
     re.MULTILINE | re.DOTALL,
 )
 _POLICY = re.compile(r"create policy (\w+) on ([\w.]+)")

@@ -1,4 +1,7 @@
-"""The numbered steps of the schema: `schema/N_name/*.sql` builds one, its `down.sql` removes it."""
+"""The numbered steps of the schema: `schema/N_name/*.sql` builds one.
+
+The way back runs its `down.sql`, then drops what the step created, the newest first.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,12 @@ from foja.errors import MigrationFailed
 
 DOWN = "down.sql"
 _PUBLIC = re.compile(r"^create (?:table|view|function) public\.(\w+)", re.MULTILINE)
+# At the beginning of a line, or in a block that asks for the version of PostgreSQL.
+_CREATED = re.compile(
+    r"^(?:    execute ')?create (table|view|type|domain|function|aggregate|trigger|policy) ([\w.]+)"
+    r"(?:.*? (on [\w.]+))?",
+    re.MULTILINE,
+)
 _LABEL = re.compile(r"([1-9]\d*)_([a-z0-9_]+)")
 
 
@@ -75,7 +84,16 @@ def _read(folder: Traversable) -> Step:
     if down is None or not scripts:
         raise MigrationFailed(f"the schema step {folder.name} needs SQL files and a {DOWN}; write both")
     up = "\n".join(scripts[name].read_text(encoding="utf-8") for name in sorted(scripts))
-    return Step(int(label[1]), label[2], up, down.read_text(encoding="utf-8"))
+    return Step(int(label[1]), label[2], up, down.read_text(encoding="utf-8") + _drops(up))
+
+
+def _drops(up: str) -> str:
+    """Return the statements that drop what a step creates."""
+    drops = []
+    for kind, name, table in reversed(_CREATED.findall(up)):
+        what = "routine" if kind in ("function", "aggregate") else kind
+        drops.append(f"drop {what} {name} {table if kind in ('trigger', 'policy') else ''};")
+    return "\n".join(drops)
 
 
 def _check_numbers(steps: Sequence[Step]) -> None:

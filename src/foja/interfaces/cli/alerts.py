@@ -38,15 +38,13 @@ async def test(arguments: Namespace) -> int:
     return 1 if any(outcomes.values()) else 0
 
 
-def rules(arguments: Namespace) -> int:
+def rules(arguments: Namespace) -> None:
     """Print or write the rule file of Prometheus, with the limits of the settings."""
     settings = read_settings(arguments)
     text = rule_file(limits_of(settings), runbooks_of(settings))
     print_or_write(arguments, "rules", text, "name it in rule_files of Prometheus")
-    return 0
 
 
-def dashboard(arguments: Namespace) -> int:
+def dashboard(arguments: Namespace) -> None:
     """Print or write the dashboard of Grafana."""
     print_or_write(arguments, "dashboard", dashboard_file(), "import it in Grafana")
-    return 0

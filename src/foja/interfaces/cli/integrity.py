@@ -6,8 +6,8 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
-from foja.app import App
 from foja.engine.observe.audit import audit as run_audit
 from foja.engine.observe.findings import MAX_SHOWN, CheckReport
 from foja.engine.observe.fsck import Outside
@@ -21,6 +21,9 @@ from foja.interfaces.cli.installation import (
 )
 from foja.interfaces.cli.log.verify import read_checkpoint
 from foja.interfaces.cli.output import print_result, progress_bar
+
+if TYPE_CHECKING:
+    from foja.app import App
 
 
 async def audit(arguments: Namespace) -> int:

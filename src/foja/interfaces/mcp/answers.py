@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from pydantic_core import to_jsonable_python
+from pydantic import TypeAdapter
 
 from foja.engine.ledger.event import Event
 from foja.interfaces.answers.streams import OpenedConversation, ProvenEvent
@@ -16,6 +16,7 @@ from foja.interfaces.operations.operation import Made
 from foja.pure.core.bundle.proof_file import SUFFIX
 from foja.pure.models.documents.view import ShownDocument
 
+_JSON: TypeAdapter[Any] = TypeAdapter(Any)
 STATUS = ("id", "name", "state", "pipeline", "witness_hash", "required_evidence", "explain", "note")
 EVIDENCE = ("evidence", "status", "confirmed_at", "reason")
 
@@ -32,7 +33,7 @@ def shown(value: Any) -> Any:
         return {name: shown(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [shown(each) for each in value]
-    return to_jsonable_python(value)
+    return _JSON.dump_python(value, mode="json")
 
 
 def _event(event: Event) -> Mapping[str, Any]:

@@ -36,7 +36,6 @@ API = (
     *OPERATIONS,
     *(each for module in (additions, evidence, streams, galleries, variants) for each in module.OPERATIONS),
     *(each for module in (verify, uploads, log) for each in module.OPERATIONS),
-    *optional_operations(),
 )
 PROBES = [BoundRoute(each) for each in probes.OPERATIONS]
 # A request is compared with each route in turn. All applications of a process share them.
@@ -51,7 +50,7 @@ ROUTES = (
 
 def create_application(ctx: WebContext) -> ASGIApp:
     """Return the application; while there are no keys, it accepts only local host names."""
-    web = Starlette(routes=ROUTES)
+    web = Starlette(routes=[*ROUTES, *map(OperationRoute, optional_operations())])
     web.state.ctx = ctx
     add_problems(web, login.to_login, error_page)
     return shared(LocalNames(web, ctx), ctx.front)

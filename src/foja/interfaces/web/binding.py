@@ -70,7 +70,7 @@ class BoundRoute(Route):
         given: dict[str, Any] = {}
         for each in self.signature.query:
             values = request.query_params.getlist(each.alias)
-            if takes_several(each.type) and values:
+            if each.alias in self._several and values:
                 given[each.alias] = values
             elif len(values) > 1:
                 raise _not_valid(f"{each.alias}: it is repeated; send it once")
@@ -87,6 +87,10 @@ class BoundRoute(Route):
     def signature(self) -> Signature:
         """What the function takes and returns."""
         return signature_of(self.operation)
+
+    @cached_property
+    def _several(self) -> frozenset[str]:
+        return frozenset(each.alias for each in self.signature.query if takes_several(each.type))
 
     @cached_property
     def parameters(self) -> type[BaseModel] | None:

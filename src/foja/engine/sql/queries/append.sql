@@ -20,7 +20,7 @@ select foja.append_drafts($1, $2, $3) where set_config('foja.tenant', $4, true) 
 
 -- name: erase
 -- Forget one body; its hash and every proof stay.
-select status, detail, seq, at, body_hash, sealed, place
+select status, detail, seq, at, body_hash, sealed, result
 from foja.erase(%(entity)s, %(domain)s, %(tenant)s, %(seq)s, %(source)s, %(actor)s, %(reason)s);
 
 -- name: erase_all

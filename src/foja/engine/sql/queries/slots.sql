@@ -12,12 +12,12 @@ select foja.extend(%(entity)s, %(tenant)s, %(token)s, make_interval(secs => %(tt
 
 -- name: fill
 -- An event at a number reserved for it.
-select status, detail, seq, at, body_hash, sealed, place
+select status, detail, seq, at, body_hash, sealed, result
 from foja.fill(%(draft)s::foja.draft, %(seq)s, %(token)s);
 
 -- name: void
 -- A number given back, with the reason.
-select status, detail, seq, at, body_hash, sealed, place
+select status, detail, seq, at, body_hash, sealed, result
 from foja.void(%(entity)s, %(domain)s, %(tenant)s, %(seq)s, %(token)s, %(source)s, %(reason)s, %(actor)s);
 
 -- name: stream_gaps

@@ -15,7 +15,6 @@ from foja.errors import SetupFailed, UnknownEntity
 from foja.interfaces.cli.documents.files import digest
 from foja.interfaces.cli.documents.lists import open_lists
 from foja.interfaces.cli.installation import open_installation
-from foja.interfaces.cli.integrity import print_rebuilt
 from foja.interfaces.cli.output import (
     print_json_line,
     print_line,
@@ -39,6 +38,8 @@ async def status(arguments: Namespace) -> None:
         return
     async with open_installation(arguments) as app:
         if arguments.rebuild:
+            from foja.interfaces.cli.integrity import print_rebuilt  # late: a list needs none of it
+
             await print_rebuilt(app, arguments)
             return
         view = await app.documents.view(await find_document(app, arguments.document))

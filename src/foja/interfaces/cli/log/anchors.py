@@ -33,7 +33,7 @@ A proof is about the SHA-256 digest of the bytes of the note, so do not change t
 """
 
 
-async def anchors(arguments: Namespace) -> int:
+async def anchors(arguments: Namespace) -> None:
     """Print the anchored checkpoints, or write their notes and proofs to a folder."""
     if arguments.output:
         check_folder(arguments)
@@ -41,10 +41,9 @@ async def anchors(arguments: Namespace) -> int:
         found = await app.system.anchored()
         if arguments.output:
             await _export(arguments, app, found)
-            return 0
+            return
     lines = table(HEAD, [_row(each) for each in found], NONE)
     print_result(arguments, [_document(each) for each in found], *lines)
-    return 0
 
 
 async def _export(arguments: Namespace, app: App, found: Sequence[AnchoredCheckpoint]) -> None:

@@ -18,7 +18,7 @@ HEAD = ("log", "size", "root", "signed at")
 NONE = "no log was signed yet; `foja cosigner serve --log KEY` signs for one"
 
 
-def status(arguments: Namespace) -> int:
+def status(arguments: Namespace) -> None:
     """Print the newest checkpoint of each log that was signed."""
     seen = [
         {
@@ -30,14 +30,12 @@ def status(arguments: Namespace) -> int:
         for each, time in seen_logs(read_settings(arguments).home)
     ]
     print_result(arguments, seen, *table(HEAD, [[*each.values()] for each in seen], NONE))
-    return 0
 
 
-def key(arguments: Namespace) -> int:
+def key(arguments: Namespace) -> None:
     """Print the public key."""
     vkey = _signer(arguments).key().vkey()
     print_result(arguments, {"key": vkey}, vkey)
-    return 0
 
 
 def _signer(arguments: Namespace) -> CosignerSigner:

@@ -10,7 +10,7 @@ from foja.engine.driver.snapshot import Snapshot
 from foja.engine.ledger.excerpts import EventProof, prove_event
 from foja.engine.observe.logs import CosignerState, LogState, read_cosigners, read_logs
 from foja.engine.observe.snapshot import snapshot
-from foja.errors import ObjectMissing, Tampered
+from foja.errors import ObjectMissing, SetupFailed, Tampered
 from foja.interfaces.cli.installation import (
     open_database,
     open_installation,
@@ -19,7 +19,6 @@ from foja.interfaces.cli.installation import (
 )
 from foja.interfaces.cli.log.verify import event_file
 from foja.interfaces.cli.output import (
-    print_error,
     print_json,
     print_line,
     print_or_write,
@@ -49,24 +48,22 @@ async def status(arguments: Namespace) -> int:
     return 1 if any(log.halted and log.closed_size is None for log in logs) else 0
 
 
-async def key(arguments: Namespace) -> int:
+async def key(arguments: Namespace) -> None:
     """Print the public key of the log."""
     async with open_database(arguments) as url:
         verifier = (await read_verifiers(arguments, url))[0]
     text = verifier.pem() if arguments.pem else verifier.vkey()
     print_result(arguments, {"key": text}, *text.splitlines())
-    return 0
 
 
-async def checkpoint(arguments: Namespace) -> int:
+async def checkpoint(arguments: Namespace) -> None:
     """Print the newest published checkpoint."""
     note = await _read_newest_checkpoint(arguments)
     advice = "save it where the administrators of the database cannot write"
     print_or_write(arguments, "checkpoint", note, advice)
-    return 0
 
 
-async def prove(arguments: Namespace) -> int:
+async def prove(arguments: Namespace) -> None:
     """Write an event and its proof, after checking both as a verifier would."""
     async with open_installation(arguments) as app:
         proven, vkey = await prove_event(app.ledger, arguments.entity, arguments.seq), app.trust[0]
@@ -81,22 +78,19 @@ async def prove(arguments: Namespace) -> int:
         print(proven.proof_text(), end="")
         if arguments.event:
             write_file(arguments, arguments.event, proven.event_text())
-    return 0
 
 
-async def restart(arguments: Namespace) -> int:
+async def restart(arguments: Namespace) -> None:
     """Open a new log that names the head of the old one."""
     if not arguments.yes:
-        print_error(
+        raise SetupFailed(
             "a restart closes the log at its last published size, numbers the rest again in a new log and"
             " resets every reader; if the log is halted, repeat the command with --yes"
         )
-        return 2
     async with open_installation(arguments, any_log_key=True) as app:
         log = await app.sequencer.restart()
     document = {"origin": log.origin, "name": log.name}
     print_result(arguments, document, f"log {log.origin} is open: {log.name}")
-    return 0
 
 
 def _write_one(arguments: Namespace, proven: EventProof) -> None:

@@ -17,18 +17,19 @@ from foja.pure.core.proof import MAX_BYTES
 _KEYS = "send the key separately: `foja log key` prints it, `foja log key --pem` for other tools"
 
 
-async def receipt(arguments: Namespace) -> int:
+async def receipt(arguments: Namespace) -> None:
     """Sign the root of a published checkpoint once more, as a receipt."""
     if arguments.checkpoint:
         if arguments.entity or arguments.event:
             raise Refused("give an event, or --checkpoint FILE, not both")
-        return await _growth(arguments)
-    if arguments.seq is None:
+        await _growth(arguments)
+    elif arguments.seq is None:
         raise Refused("name an event, ENTITY SEQ, or give --checkpoint FILE")
-    return await _event(arguments)
+    else:
+        await _event(arguments)
 
 
-async def _event(arguments: Namespace) -> int:
+async def _event(arguments: Namespace) -> None:
     target: Path = arguments.output
     event_path = arguments.event or target.with_name(target.name.removesuffix(".cose") + EVENT_SUFFIX)
     check_targets(arguments, target, event_path)
@@ -45,10 +46,9 @@ async def _event(arguments: Namespace) -> int:
         f"or: scitt-cose --receipt {target} --receipt-log-pubkey log.pem --leaf-entry-hex {entry.hex()}",
         _KEYS,
     )
-    return 0
 
 
-async def _growth(arguments: Namespace) -> int:
+async def _growth(arguments: Namespace) -> None:
     target, older = arguments.output, arguments.checkpoint
     check_targets(arguments, target)
     try:
@@ -64,4 +64,3 @@ async def _growth(arguments: Namespace) -> int:
         f"verify it anywhere: foja verify {older} --proof {target} --trust foja.vkey",
         _KEYS,
     )
-    return 0

@@ -16,7 +16,7 @@ from foja.pure.models.access.principal import Principal, parse_scopes
 AGENT = "mcp"
 
 
-async def serve(arguments: Namespace) -> int:
+async def serve(arguments: Namespace) -> None:
     """Serve until the client closes its end. The worker runs beside it, unless it runs elsewhere."""
     root = None if arguments.root is None else Root.at(arguments.root)
     async with App(read_settings(arguments)) as app:
@@ -28,4 +28,3 @@ async def serve(arguments: Namespace) -> int:
         finally:
             if work:
                 await end([work])
-    return 0

@@ -17,16 +17,15 @@ HEAD = ("number", "id", "created", "retired", "recorded")
 Recorded: TypeAlias = Mapping[str, datetime]  # when the ledger got `key.rotated`, by the id of the key
 
 
-async def listing(arguments: Namespace) -> int:
+async def listing(arguments: Namespace) -> None:
     """Print every key with its id and its times, oldest first."""
     keys = _keys(arguments).all()
     recorded = await _recorded(arguments) if keys else {}
     lines = table(HEAD, [_row(key, recorded) for key in keys], NONE)
     print_result(arguments, [_document(key, recorded) for key in keys], *lines)
-    return 0
 
 
-async def rotate(arguments: Namespace) -> int:
+async def rotate(arguments: Namespace) -> None:
     """Make a new key, use it from now on, and record that; earlier ones are kept."""
     keys = _keys(arguments)
     before = keys.all()[-1:]
@@ -37,16 +36,14 @@ async def rotate(arguments: Namespace) -> int:
     advice = "give the output of `foja keys export` to those who verify"
     lines = [f"the signing key is now {key.id}{kept}", *([remark] if remark else []), advice]
     print_result(arguments, _document(key, recorded), *lines)
-    return 0
 
 
-def export(arguments: Namespace) -> int:
+def export(arguments: Namespace) -> None:
     """Print the public keys as PEM: of one key, or of all."""
     keys = _keys(arguments)
     keys.current()  # made on first use, so that it can be handed out before the first anchor
     found = [keys.find(arguments.key)] if arguments.key else keys.all()
     print_or_write(arguments, "keys", "".join(map(_export, found)), "`foja verify --trust` takes it as it is")
-    return 0
 
 
 def _keys(arguments: Namespace) -> SigningKeys:

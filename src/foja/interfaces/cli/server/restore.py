@@ -16,7 +16,7 @@ from foja.interfaces.cli.installation import create_app, read_settings
 from foja.interfaces.cli.output import print_result, progress_bar
 
 
-async def restore(arguments: Namespace) -> int:
+async def restore(arguments: Namespace) -> None:
     """Check the backup, restore it, and open the result once."""
     source: Path = arguments.file
     size = _size(source)
@@ -24,7 +24,7 @@ async def restore(arguments: Namespace) -> int:
         checked = check_backup(file, size, progress)
     if arguments.check:
         _print_checked(arguments, source, checked)
-        return 0
+        return
     settings = read_settings(arguments)
     settings = settings.model_copy(update={"log_name": settings.log_name or checked.description.log_name})
     check_home(settings, checked)
@@ -36,7 +36,6 @@ async def restore(arguments: Namespace) -> int:
         log = await _open_log(settings, restart=not arguments.continue_log)
         reader.finish()
     _print_restored(arguments, settings, checked, log)
-    return 0
 
 
 def _size(source: Path) -> int:

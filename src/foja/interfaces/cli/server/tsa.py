@@ -19,7 +19,7 @@ from foja.interfaces.web.server import address, bind, running
 from foja.pure.proofs.tsa import LOCAL_NOTICE, Terms, trusted
 
 
-def status(arguments: Namespace) -> int:
+def status(arguments: Namespace) -> None:
     """Print the authorities in use and the root of the local one."""
     settings = read_settings(arguments)
     authorities = redact(settings.tsa_urls).split() or ["local"]
@@ -33,14 +33,12 @@ def status(arguments: Namespace) -> int:
         rows.append(("note", note))
     document = {"asked": authorities, "local_root_sha256": local.sha256 if local else None, "note": note}
     print_result(arguments, document, *table(("what", "value"), rows))
-    return 0
 
 
-def root(arguments: Namespace) -> int:
+def root(arguments: Namespace) -> None:
     """Print the root certificate of the local authority."""
     pem = LocalAuthority(read_settings(arguments).home).root.decode()
     print_or_write(arguments, "root", pem, LOCAL_NOTICE)
-    return 0
 
 
 async def ask(arguments: Namespace) -> int:

@@ -22,6 +22,7 @@ from foja.interfaces.web.uploads.headers import (
     EXTENSIONS,
     RESUMABLE,
     VERSION,
+    Checksum,
     check_version,
     expiry,
     read_checksum,
@@ -47,6 +48,7 @@ async def create(caller: Caller) -> Response:
     request = caller.http
     check_version(request.headers)
     length, metadata = read_length(request.headers, "Upload-Length"), read_metadata(request.headers)
+    checksum = read_checksum(request.headers)
     check_metadata(metadata, caller, length)
     named, asked = caller.request(), {"length": length, "metadata": metadata}
     if found := await named.found(asked):
@@ -69,7 +71,7 @@ async def create(caller: Caller) -> Response:
         return await _created_before(caller, first[0])
     more: Mapping[str, str] = {}
     if media_type_of(request) == CHUNK_TYPE or not length:
-        more = await _receive(caller, upload, 0)
+        more = await _receive(caller, upload, 0, checksum)
     return _created(upload, more, 201)
 
 
@@ -96,7 +98,8 @@ async def append(caller: Caller, token: str) -> Response:
     if media_type_of(request) != CHUNK_TYPE:
         raise Rejected(415, "The body is not part of an upload.", f"send it with Content-Type: {CHUNK_TYPE}")
     upload = _find(caller, token)
-    more = await _receive(caller, upload, read_length(request.headers, "Upload-Offset"))
+    start, checksum = read_length(request.headers, "Upload-Offset"), read_checksum(request.headers)
+    more = await _receive(caller, upload, start, checksum)
     return Response(status_code=204, headers={**RESUMABLE, **expiry(upload.expires_at), **more})
 
 
@@ -117,12 +120,11 @@ def _created(upload: Upload, more: Mapping[str, str], status: int) -> Response:
     return Response(status_code=status, headers={**RESUMABLE, **address, **expiry(upload.expires_at), **more})
 
 
-async def _receive(caller: Caller, upload: Upload, offset: int) -> dict[str, str]:
+async def _receive(caller: Caller, upload: Upload, offset: int, checksum: Checksum | None) -> dict[str, str]:
     """Take the bytes of a request, and use the upload if they are the last; return what to answer."""
     if upload.result is not None:
         raise Rejected(409, "The upload is finished.", f"see what it became: GET /v1/uploads/{upload.token}")
     pieces = pieces_of(caller.http, caller.app.settings.upload_bytes)
-    checksum = read_checksum(caller.http.headers)
     size = await receive(_uploads(caller), upload, offset, pieces, checksum)
     done = await _finished(caller, upload)
     if done.result and (problem := done.result.get("problem")):

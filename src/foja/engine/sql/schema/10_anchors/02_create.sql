@@ -176,27 +176,6 @@ begin
     end if;
 end $$;
 
--- Record `anchor.submitted` of many attempts. What their guards would check was checked, for all of them at once.
-create function foja.record_submissions(p_network text, p_drafts foja.draft[]) returns void
-language plpgsql as $$
-declare
-    part foja.draft[];
-    r foja.receipts;
-begin
-    for start in 1 .. coalesce(cardinality(p_drafts), 0) by 1000 loop  -- the time of one call grows faster than its events
-        part := p_drafts[start : start + 999];
-        r := foja.record_drafts(part, true, false, false);
-        update foja.attempt x set submitted_seq = found.seq
-        from (select u.seq, a.ctid as place  -- one by one, whatever the planner knows of the table
-            from unnest(part, r.seq) u(entity_id, domain, tenant, kind, v, event_id, actor, source, payload, salt, body_hash,
-                idempotency_key, expected_seq, seq)
-            cross join lateral (select o.ctid from foja.attempt o where o.entity_id = u.entity_id and o.evidence = p_network
-                and o.witness_hash = u.payload::jsonb ->> 'witness_hash'
-                and o.attempt = (u.payload::jsonb ->> 'attempt')::integer limit 1) a) found
-        where x.ctid = found.place;
-    end loop;
-end $$;
-
 -- Create a batch. The digest of job n is leaf n; the drafts are the `anchor.submitted` of its jobs, in order. Attempt 0 is
 -- a checkpoint of the log, which has no such event. Returns `created`, or why nothing was: `already` (created before, the
 -- answer was lost), `lost` (the jobs whose lease is not ours any more), `held` (the jobs whose stream another session
@@ -251,7 +230,9 @@ begin
     join foja.job j on j.job_id = u.job_id;
     perform foja.close_jobs(array(select row(u.job_id, u.token, 'done', null, null, null)::foja.settlement
         from unnest(p_job, p_token) u(job_id, token)), array_fill('done'::text, array[cardinality(p_job)]));
-    perform foja.record_submissions(p_network, p_drafts);
+    for start in 1 .. coalesce(cardinality(p_drafts), 0) by 1000 loop  -- the time of one call grows faster than its events
+        perform foja.append_drafts(p_drafts[start : start + 999], true, false);
+    end loop;
     perform foja.insert_jobs(array[row('broadcast_anchor_' || p_network, p_batch, p_tenant, 'broadcast', '{}', null, 0, null,
         null)::foja.new_job]);
     update foja.anchor_account x set lease_token = null, lease_until = null,

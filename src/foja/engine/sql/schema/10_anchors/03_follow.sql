@@ -100,47 +100,6 @@ begin atomic
     order by m.index;
 end;
 
--- Why these are not the events of a confirmation of this batch, or null. The guards of documents check one at a time.
-create function foja.confirmation_problem(b foja.anchor_batch, p_drafts foja.draft[]) returns text
-language sql stable
-return case
-    when exists (select from unnest(p_drafts) d where d.domain <> 'document' or d.kind <> case b.network when 'rekor'
-            then 'rekor.confirmed' else 'anchor.confirmed' end or b.network <> 'rekor' and d.payload::jsonb ->> 'network' <> b.network)
-        then format('these are not confirmations of %s', b.network)
-    when b.network <> 'rekor' and exists (select from unnest(p_drafts) d
-            where foja.moment(d.payload::jsonb ->> 'confirmed_at') <= clock_timestamp() + interval '5 minutes' is not true)
-        then 'confirmed_at must be a moment that is not after the database''s clock' end;
-
--- What the guards do for `anchor.confirmed` and `rekor.confirmed`, for many documents at once: these attempts are
--- confirmed, other open ones at the same evidence are superseded, and the jobs of both are cancelled unless they ended.
-create function foja.confirm_attempts(p_network text, p_drafts foja.draft[]) returns void
-language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-declare
-    open bigint[];
-begin
-    with told as materialized (
-        select d.entity_id, d.payload::jsonb ->> 'witness_hash' as witness, (d.payload::jsonb -> 'attempt')::integer as attempt
-        from unnest(p_drafts) d
-    ), ended as (
-        update foja.attempt x set state = case when x.attempt = t.attempt then 'confirmed' else 'superseded' end
-        from (select told.attempt, a.ctid as place from told  -- one by one, whatever the planner knows of the table
-            cross join lateral (select o.ctid from foja.attempt o where o.entity_id = told.entity_id
-                and o.evidence = p_network and o.witness_hash = told.witness
-                and (o.attempt = told.attempt or o.state = 'open') offset 0) a) t
-        where x.ctid = t.place
-        returning x.entity_id, x.asked_seq::text as key
-    )
-    select array_agg(j.job_id order by j.job_id) into open from ended e join foja.job j on j.entity_id = e.entity_id
-        and j.type = 'submit_anchor_' || p_network and j.dedupe_key = e.key
-    where j.state in ('queued', 'running', 'retry_scheduled');
-    if open is not null then
-        perform from foja.job j where j.job_id = any (open) order by j.job_id for no key update;
-        update foja.job j set silent = true where j.job_id = any (open) and j.on_death is not null;
-        perform foja.cancel_locked_jobs(open, 'its attempt has ended');
-    end if;
-end $$;
-
 -- Lock the streams of these members; return the members whose stream another session holds.
 create function foja.held_members(b foja.anchor_batch, p_from integer, p_to integer) returns integer[]
 language plpgsql as $$
@@ -153,27 +112,6 @@ begin
         order by e.entity_id for no key update skip locked);
     return array(select m.index from foja.anchor_member m join foja.entity e on e.entity_id = m.entity_id
         where m.batch_id = b.batch_id and m.index = any (places) and m.entity_id <> all (locked) order by m.index);
-end $$;
-
--- Append these events, which are the ones that the members need.
-create function foja.append_endings(b foja.anchor_batch, p_drafts foja.draft[]) returns void
-language plpgsql as $$
-declare
-    problem text;
-begin
-    if p_drafts is null then
-        return;
-    elsif b.status <> 'confirmed' then
-        perform foja.append_drafts(p_drafts, true, false);
-        return;
-    end if;
-    problem := foja.confirmation_problem(b, p_drafts);
-    if problem is not null then
-        perform foja.refuse('bad_payload', problem);
-    end if;
-    perform foja.check_source(source) from (select distinct d.source from unnest(p_drafts) d) u(source);
-    perform foja.record_drafts(p_drafts, true, false, false);
-    perform foja.confirm_attempts(b.network, p_drafts);
 end $$;
 
 -- Append the events of one step; members whose stream another session holds come later. Returns `told`; `changed` if a
@@ -209,7 +147,12 @@ begin
                 where e.index <> all (held)) then
         return 'changed';
     end if;
-    perform foja.append_endings(b, p_drafts);
+    if b.status = 'confirmed' and exists (select from unnest(p_drafts) d
+            where d.kind not in ('anchor.confirmed', 'rekor.confirmed')) then
+        perform foja.refuse('bad_payload', format('these are not confirmations of %s', b.network));
+    elsif p_drafts is not null then
+        perform foja.append_drafts(p_drafts, true, false);
+    end if;
     later := case when p_from >= b.size then held else b.untold || held end;
     if p_to < b.size then
         update foja.anchor_batch x set told = p_to, untold = later, lease_until = greatest(x.lease_until, clock_timestamp() + interval '1 minute')

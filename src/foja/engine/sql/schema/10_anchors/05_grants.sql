@@ -1,13 +1,6 @@
 -- Who may do what with anchors. A function for workers checks the source itself. No tenant reads these tables: a batch
 -- holds digests of all tenants.
 
-revoke execute on function
-    foja.has_nonce, foja.unused_nonce, foja.free_nonce, foja.agreed_nonce, foja.anchor_spending, foja.lease_anchor_account_v1, foja.release_anchor_account_v1, foja.hold_anchors_v1, foja.unfit_submissions,
-    foja.held_submissions, foja.anchor_allowance, foja.plan_look, foja.lost_submissions, foja.check_submissions, foja.record_submissions, foja.create_anchor_batch_v1, foja.check_anchor_worker, foja.claim_anchors_v1,
-    foja.note_anchor_v1, foja.anchor_endings, foja.confirmation_problem, foja.confirm_attempts, foja.held_members, foja.append_endings, foja.tell_anchor_v1, foja.plan_anchors_v1, foja.hasten_submissions,
-    foja.close_gathering_v1, foja.check_is_network, foja.anchor_obstacles_v1, foja.is_anchoring_v1, foja.flush_anchors_v1, foja.enable_network_v1, foja.disable_network_v1
-    from public;
-
 grant select on foja.anchor_network, foja.anchor_account, foja.anchor_batch, foja.anchor_member
     to foja_worker, service_role, foja_reader;
 grant execute on function

@@ -35,5 +35,5 @@ begin
     return requested;
 end $$;
 
-revoke execute on function foja.request_checkpoint_anchors_v1 from public;
 grant execute on function foja.request_checkpoint_anchors_v1 to foja_sweeper;
+select foja.restrict_functions();

@@ -14,56 +14,39 @@ create function foja.may_refer(o foja.object, p_tenant text) returns boolean
 language sql stable
 return o.tenant is not distinct from p_tenant or foja.has_bytes(p_tenant, o.sha256, o.generation);
 
--- The event `p_seq` of a stream needs this object. Its row stays locked to the end of the transaction, so no purge can
--- take it in between. A candidate stops being one.
-create function foja.refer_object(
-    p_entity uuid, p_seq bigint, p_tenant text, p_sha256 text, p_role text, p_built_from uuid default null
+-- These events need an object each, except where it is null. The rows of the objects stay locked to the end of the transaction, so no purge can take one
+-- in between; in order, as others lock them. A candidate for deletion stops being one.
+create function foja.refer_objects(
+    p_entity uuid[], p_seq bigint[], p_tenant text[], p_sha256 text[], p_role text[], p_built_from uuid[] default null
 ) returns void
 language plpgsql as $$
 declare
-    live integer;
-    path_of text;
+    missing text;
+    paths text[];
 begin
-    select o.generation into live from foja.object o
-    where o.sha256 = p_sha256 and o.state = 'live' and foja.may_refer(o, p_tenant) for share;
-    if live is null then
-        perform foja.refuse('object_missing', format('the store has no object %s; store it again', p_sha256));
-    end if;
-    insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant, built_from)
-    values (p_entity, p_seq, p_sha256, live, p_role, p_tenant, p_built_from) on conflict do nothing;
-    path_of := foja.object_path(p_sha256, live);
-    if exists (select from public.image_orphan_candidates c where c.path = path_of) then
+    with wanted as materialized (
+        select * from unnest(p_entity, p_seq, p_tenant, p_sha256, p_role, p_built_from)
+            u(entity_id, seq, tenant, sha256, role, built_from) where u.sha256 is not null order by u.sha256
+    ), held as materialized (
+        select w.*, o.generation from wanted w left join lateral (select s.generation from foja.object s
+            where s.sha256 = w.sha256 and s.state = 'live' and foja.may_refer(s, w.tenant) for share offset 0) o on true
+    ), referred as (
+        insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant, built_from)
+        select h.entity_id, h.seq, h.sha256, h.generation, h.role, h.tenant, h.built_from from held h
+        where h.generation is not null on conflict do nothing
+    )
+    select min(h.sha256) filter (where h.generation is null), array_agg(foja.object_path(h.sha256, h.generation))
+    into missing, paths from held h;
+    if missing is not null then
+        perform foja.refuse('object_missing', format('the store has no object %s; store it again', missing));
+    elsif exists (select from public.image_orphan_candidates c where c.path = any (paths)) then
         with back as (
-            delete from public.image_orphan_candidates c where c.path = path_of
+            delete from public.image_orphan_candidates c where c.path = any (paths)
                 and c.confirmed_deleted_at is null returning c.path, c.detected_at
         )
         insert into foja.unstaged (path, detected_at, false_positive)
         select b.path, b.detected_at, false from back b on conflict do nothing;
     end if;
-end $$;
-
--- The same for one object of each of these events; false, with nothing referred to, if their tenants differ, if one of the
--- objects is not there for their tenant, or is a candidate for deletion. The rows are locked either way, in order: others
--- do the same.
-create function foja.refer_many(p_entity uuid[], p_seq bigint[], p_tenant text[], p_sha256 text[], p_role text) returns boolean
-language plpgsql as $$
-declare
-    digests text[];
-    generations integer[];
-    paths text[];
-begin
-    select array_agg(l.sha256), array_agg(l.generation), array_agg('objects/' || l.sha256 || '/' || l.generation)
-    into digests, generations, paths from (
-        select o.sha256, o.generation from foja.object o where o.sha256 = any (p_sha256) and o.state = 'live'
-            and foja.may_refer(o, p_tenant[1]) and p_tenant[1] = all (p_tenant)
-        order by o.sha256 for share) l;
-    if digests @> p_sha256 is not true or exists (select from public.image_orphan_candidates c where c.path = any (paths)) then
-        return false;
-    end if;
-    insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant)
-    select u.entity_id, u.seq, u.sha256, generations[array_position(digests, u.sha256)], p_role, u.tenant
-    from unnest(p_entity, p_seq, p_sha256, p_tenant) u(entity_id, seq, sha256, tenant);
-    return true;
 end $$;
 
 -- Say when these objects lost a reference. Locked in order: others do the same.

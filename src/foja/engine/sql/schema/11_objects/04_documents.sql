@@ -44,15 +44,19 @@ begin atomic
         and a.kind = 'document.added' and (a.payload is null or foja.is_outdated((a.payload -> 'transcript_of')::jsonb, a.tenant)));
 end;
 
--- The stream that a transcript copies is locked, so that none of its bodies is erased meanwhile.
-create function foja.check_transcript(transcript_of jsonb, p_tenant text) returns void
+-- Whether a document is no transcript of another stream, or one of a stream as it is: otherwise it is refused. The stream is
+-- locked, so that none of its bodies is erased meanwhile.
+create function foja.is_transcribed(transcript_of jsonb, p_tenant text) returns boolean
 language plpgsql as $$
 begin
-    perform from foja.entity e
-    where e.entity_id = foja.as_uuid(transcript_of ->> 'entity_id') and e.tenant = p_tenant for share;
-    if foja.is_outdated(transcript_of, p_tenant) then
-        perform foja.refuse('object_missing', 'a body of the stream was erased since it was read; read it again');
+    if transcript_of is not null then
+        perform from foja.entity e
+        where e.entity_id = foja.as_uuid(transcript_of ->> 'entity_id') and e.tenant = p_tenant for share;
+        if foja.is_outdated(transcript_of, p_tenant) then
+            perform foja.refuse('object_missing', 'a body of the stream was erased since it was read; read it again');
+        end if;
     end if;
+    return true;
 end $$;
 
 -- Whether what is built from this document may be kept: not after its `document.added` was erased, and not after its
@@ -70,87 +74,33 @@ begin
     return found;
 end $$;
 
--- Refer to the objects that an event names, unless what they are built from was erased.
-create function foja.refer_objects(new foja.event) returns void
-language plpgsql as $$
-begin
-    if new.kind = 'document.added' then
-        if new.payload -> 'transcript_of' is not null then
-            perform foja.check_transcript((new.payload -> 'transcript_of')::jsonb, new.tenant);
-        end if;
-    elsif not foja.has_kept(new.entity_id) then
-        return;
-    end if;
-    perform foja.refer_object(new.entity_id, new.seq, new.tenant, o.sha256, o.role, o.built_from)
-    from foja.document_objects(new.kind, new.payload::jsonb) o;
-end $$;
-
--- Refer to the artifacts of these events; false, with nothing referred to, if one is not kept, is missing or is a candidate
--- for deletion. Locked as by `has_kept`.
-create function foja.refer_artifacts(p_entity uuid[], p_seq bigint[]) returns boolean
-language plpgsql
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-declare
-    digests text[];
-    tenants text[];
-    stored uuid[];
-    whole boolean;
-begin
-    select array_agg(new.payload ->> 'sha256'), array_agg(new.tenant),
-        array_agg(new.entity_id) filter (where added.payload ->> 'custody' = 'stored'),
-        count(added.payload) = cardinality(p_seq)
-    into digests, tenants, stored, whole
-    from foja.events_at(p_entity, p_seq) new cross join lateral (select * from foja.event first
-        where first.entity_id = new.entity_id and first.seq = 0 and first.kind = 'document.added' offset 0) added;
-    if not whole or (select count(distinct r.entity_id) from (select o.entity_id from foja.object_reference o
-            where o.entity_id = any (stored) and o.seq = 0 for share) r) <> coalesce(cardinality(stored), 0) then
-        return false;
-    end if;
-    return foja.refer_many(p_entity, p_seq, tenants, digests, 'artifact');
-end $$;
-
--- Refer to the bytes of the documents that a batch adds. What copies another stream, or may be missing or a candidate for
--- deletion, is left to `refer_objects`.
+-- Refer to the objects that these events name, unless what they are built from was erased.
 create function foja.refer_documents(p_entity uuid[], p_seq bigint[]) returns void
 language plpgsql as $$
 declare
-    documents uuid[];
-    seqs bigint[];
-    tenants text[];
-    digests text[];
-    plain boolean;
+    named record;
 begin
-    select array_agg(new.entity_id), array_agg(new.seq), array_agg(new.tenant), array_agg(w.p ->> 'sha256'),
-        bool_and(not w.p ?| array['transcript_of', 'excerpt_sha256'])
-    into documents, seqs, tenants, digests, plain
-    from foja.events_at(p_entity, p_seq) new cross join lateral (select new.payload::jsonb as p offset 0) w
-    where new.kind = 'document.added' and w.p ->> 'custody' = 'stored';
-    if documents is not null and not (plain and foja.refer_many(documents, seqs, tenants, digests, 'document')) then
-        perform foja.refer_objects(new) from foja.events_at(documents, seqs) new;
+    select array_agg(o.entity_id) as documents, array_agg(o.seq) as seqs, array_agg(o.tenant) as tenants,
+        array_agg(o.sha256) as digests, array_agg(o.role) as roles, array_agg(o.built_from) as sources
+    into named from (
+        select e.entity_id, e.seq, e.tenant, n.*
+        from (select * from foja.events_at(p_entity, p_seq) v
+            where v.kind in ('document.added', 'artifact.finalized', 'artifact.renewed') offset 0) e
+        cross join lateral (select e.payload::jsonb as p offset 0) body
+        cross join lateral foja.document_objects(e.kind, body.p) n
+        where case e.kind when 'document.added' then foja.is_transcribed(body.p -> 'transcript_of', e.tenant)
+            else foja.has_kept(e.entity_id) end offset 0) o;
+    if named.documents is not null then
+        perform foja.refer_objects(named.documents, named.seqs, named.tenants, named.digests, named.roles, named.sources);
     end if;
 end $$;
 
--- The guard of documents: what `track_documents` does, and the objects of each event in the same pass, so that events
--- without objects pay nothing for them.
+-- The guard of documents: what `track_documents` does, and the objects that the events need.
 create function foja.guard_documents(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns integer[]
 language plpgsql as $$
-declare
-    kind text;
 begin
-    if not p_at_head then
-        perform foja.refuse('bad_reservation', 'a document has no reserved numbers; append without a number');
-    end if;
-    kind := foja.track_together(p_entity, p_seq);
-    if kind is null then
-        perform foja.track_document(new), case when new.kind in ('artifact.finalized', 'artifact.renewed')
-                or new.kind = 'document.added' and new.payload ->> 'custody' = 'stored' then foja.refer_objects(new) end
-        from foja.events_at(p_entity, p_seq) new;
-    elsif kind = 'document.added' then
-        perform foja.refer_documents(p_entity, p_seq);
-    elsif kind = 'artifact.finalized' and not foja.refer_artifacts(p_entity, p_seq) then
-        perform foja.refer_objects(new) from foja.events_at(p_entity, p_seq) new;
-    end if;
+    perform foja.track_documents(p_entity, p_seq, p_at_head);
+    perform foja.refer_documents(p_entity, p_seq);
     return null;
 end $$;
 

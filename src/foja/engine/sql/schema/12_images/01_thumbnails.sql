@@ -30,6 +30,11 @@ create table foja.variant_sweep (
     finished_at timestamptz
 );
 
+-- The variants of an image, asked for. `attempts` are those of earlier jobs, which count for the limit.
+create type foja.rendering as (
+    product_id uuid, image_id uuid, tenant text, key text, priority integer, again boolean, attempts integer
+);
+
 -- The seed's columns and names: one row per image, its last job. `foja.job` and the events decide.
 create table public.image_thumbnail_jobs (
     id uuid primary key default gen_random_uuid(),  -- of its image

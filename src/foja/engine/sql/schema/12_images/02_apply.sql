@@ -1,8 +1,8 @@
 -- The rows of a gallery after one more event. The same in Python: images/model/gallery.py.
 
-create function foja.image_url(new foja.event, payload jsonb) returns text
+create function foja.image_url(p_event uuid, payload jsonb) returns text
 language sql immutable parallel safe
-return case when payload is null then 'foja:erased/' || new.event_id
+return case when payload is null then 'foja:erased/' || p_event
     when payload ? 'object' then 'foja:sha256/' || (payload ->> 'object') else payload ->> 'url' end;
 
 -- An adopted row has its time of creation, written in UTC.
@@ -11,22 +11,31 @@ language sql stable
 return case when adopted ->> 'created_at' ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?\+00:00$'
     then foja.moment_of(adopted ->> 'created_at') end;
 
--- `image.added`: at the end.
-create function foja.add_image(new foja.event, payload jsonb) returns void
+-- `image.added`: after the images that are there, in the order given; returns the places, and what else is done about them.
+create function foja.insert_images(
+    p_product uuid[], p_seq bigint[], out places integer[], out images uuid[], out digests text[], out tenants text[]
+)
 language plpgsql as $$
-declare
-    adopted jsonb := case when jsonb_typeof(payload -> 'adopted') = 'object' then payload -> 'adopted' end;
-    born timestamptz := coalesce(foja.adopted_at(adopted), new.at);
 begin
-    insert into public.product_images (id, product_id, image_url, thumbnail_url, thumbnails, image_order,
-        thumbnail_signature, created_at, updated_at, tenant, alt, content_seq, alt_seq)
-    values (new.event_id, new.entity_id, foja.image_url(new, payload),
-        adopted ->> 'thumbnail_url',
-        case when jsonb_typeof(adopted -> 'thumbnails') = 'object' then nullif(adopted -> 'thumbnails', '{}') end,
-        (select coalesce(max(i.image_order) + 1, 0) from public.product_images i where i.product_id = new.entity_id),
-        adopted ->> 'thumbnail_signature',
-        born, born, new.tenant, nullif(payload ->> 'alt', ''), new.seq,
-        case when payload ->> 'alt' <> '' then new.seq end);
+    with given as materialized (
+        select v.event_id, v.entity_id, v.seq, v.at, v.tenant, w.payload, w.adopted, (select coalesce(max(i.image_order) + 1, 0)
+                from public.product_images i where i.product_id = u.product)
+            + case when u.number = 1 then 0 else cardinality(array_positions(p_product[:u.number - 1], u.product)) end as place
+        from unnest(p_product, p_seq) with ordinality u(product, seq, number)
+        cross join lateral (select * from foja.event e where e.entity_id = u.product and e.seq = u.seq offset 0) v
+        cross join lateral (select p, case when jsonb_typeof(p -> 'adopted') = 'object' then p -> 'adopted' end
+            from (select v.payload::jsonb as p offset 0) body offset 0) w(payload, adopted)
+    ), added as (
+        insert into public.product_images (id, product_id, image_url, thumbnail_url, thumbnails, image_order,
+            thumbnail_signature, created_at, updated_at, tenant, alt, content_seq, alt_seq)
+        select g.event_id, g.entity_id, foja.image_url(g.event_id, g.payload), g.adopted ->> 'thumbnail_url',
+            case when jsonb_typeof(g.adopted -> 'thumbnails') = 'object' then nullif(g.adopted -> 'thumbnails', '{}') end,
+            g.place, g.adopted ->> 'thumbnail_signature', born.at, born.at, g.tenant, nullif(g.payload ->> 'alt', ''), g.seq,
+            case when g.payload ->> 'alt' <> '' then g.seq end
+        from given g cross join lateral (select coalesce(foja.adopted_at(g.adopted), g.at)) born(at)
+    )
+    select array_agg(g.place), array_agg(g.event_id), array_agg(g.payload ->> 'object'), array_agg(g.tenant)
+    into places, images, digests, tenants from given g;
 end $$;
 
 -- `image.moved`: everything between the two places makes room.
@@ -51,7 +60,7 @@ $$;
 -- `image.replaced`: another content at the same place. Its variants are made anew.
 create function foja.replace_image(new foja.event, payload jsonb, p_image uuid) returns void
 language sql as $$
-    update public.product_images i set image_url = foja.image_url(new, payload), content_seq = new.seq,
+    update public.product_images i set image_url = foja.image_url(new.event_id, payload), content_seq = new.seq,
         thumbnail_url = null, thumbnails = null, thumbnail_signature = null
     where i.id = p_image;
     delete from foja.image_variant v where v.image_id = p_image;
@@ -117,7 +126,7 @@ create function foja.apply_image_event(new foja.event) returns void
 language plpgsql as $$
 begin
     if new.kind = 'image.added' then
-        perform foja.add_image(new, new.payload::jsonb);
+        perform foja.insert_images(array[new.entity_id], array[new.seq]);
     else
         perform foja.change_image(new, new.payload::jsonb);
     end if;
@@ -134,7 +143,7 @@ begin
     loop
         perform foja.end_references(new.entity_id, number);
     end loop;
-    update public.product_images i set image_url = foja.image_url(new, null), thumbnail_url = null, thumbnails = null,
+    update public.product_images i set image_url = foja.image_url(new.event_id, null), thumbnail_url = null, thumbnails = null,
         thumbnail_signature = null
     where i.product_id = new.entity_id and i.content_seq = new.seq;
     update public.product_images i set alt = null, alt_seq = null

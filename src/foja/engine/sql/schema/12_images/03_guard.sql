@@ -45,67 +45,98 @@ begin
     end if;
 end $$;
 
--- One more image; refused if the gallery is full.
-create function foja.check_room(p_product uuid) returns void
-language plpgsql stable as $$
+-- What is kept of these `image.added`, or why one is refused; returns the places of the images.
+create function foja.add_images(p_product uuid[], p_seq bigint[]) returns integer[]
+language plpgsql as $$
 declare
+    problem text;
+    added record;
     most integer;
 begin
-    select r.image_limit into most from foja.gallery_rule r
-    where r.image_limit <= (select max(i.image_order) + 1 from public.product_images i where i.product_id = p_product);
+    -- The first one of each gallery holds its product for the others.
+    select min(foja.content_problem(w.payload)), count(case when u.number = 1 or w.payload ? 'supplier_id'
+            or array_position(p_product[:u.number - 1], u.product) is null then foja.hold_product(w.new, w.payload) end)
+    into problem from unnest(p_product, p_seq) with ordinality u(product, seq, number)
+    cross join lateral (select e as new, e.payload::jsonb as payload from foja.event e
+        where e.entity_id = u.product and e.seq = u.seq offset 0) w;
+    if problem is not null then
+        perform foja.refuse('bad_payload', problem);
+    end if;
+    select * into added from foja.insert_images(p_product, p_seq);
+    select r.image_limit into most from foja.gallery_rule r where r.image_limit <= any (added.places);
     if most is not null then
-        perform foja.refuse('gallery_full', format('%s has %s images, the most that a product may have', p_product, most));
+        perform foja.refuse('gallery_full', format('%s has %s images, the most that a product may have', p_product[(select u.number
+            from unnest(added.places) with ordinality u(place, number) where u.place >= most limit 1)], most));
+    end if;
+    perform foja.show_contents(p_product, p_seq, added.tenants, added.digests, added.images, added.images::text[]);
+    return added.places;
+end $$;
+
+-- These events give images new contents: the objects are referred to, and their variants are asked for, unless a job has the
+-- key. The first content of an image has its id as key: `insert_image_with_order` queues the job before it has a number.
+create function foja.show_contents(
+    p_product uuid[], p_seq bigint[], p_tenant text[], p_sha256 text[], p_image uuid[], p_key text[]
+) returns void
+language plpgsql as $$
+declare
+    wanted foja.rendering[];
+begin
+    perform foja.refer_objects(p_product, p_seq, p_tenant, p_sha256, array_fill('original'::text, array[cardinality(p_seq)]));
+    wanted := array(select row(u.product, u.image, u.tenant, u.key, 1, false, 0)::foja.rendering
+        from unnest(p_product, p_image, p_tenant, p_key) u(product, image, tenant, key)
+        where (select j.job_id from foja.job j where j.entity_id = u.product and j.type = 'render_image'
+            and j.dedupe_key = u.key) is null);
+    if wanted <> '{}' then
+        perform foja.request_renderings(wanted);
     end if;
 end $$;
 
+-- Any other event about an image.
 create function foja.track_image(new foja.event) returns void
 language plpgsql as $$
 declare
     payload jsonb := new.payload;
-    ended bigint[] := case when new.kind <> 'image.added' then foja.superseded(new, payload) end;
+    ended bigint[] := foja.superseded(new, payload);
     number bigint;
-    image uuid;
 begin
     perform foja.hold_product(new, payload);
-    if new.kind in ('image.added', 'image.replaced') and foja.content_problem(payload) is not null then
+    if new.kind = 'image.replaced' and foja.content_problem(payload) is not null then
         perform foja.refuse('bad_payload', foja.content_problem(payload));
-    end if;
-    if new.kind = 'image.added' then
-        perform foja.check_room(new.entity_id);
     elsif new.kind in ('image.replaced', 'image.described') then
         perform foja.check_image_key(new, payload);
     end if;
-    perform foja.apply_image_event(new);
+    perform foja.change_image(new, payload);
     foreach number in array coalesce(ended, '{}') loop
         perform foja.end_references(new.entity_id, number);
     end loop;
-    if new.kind in ('image.added', 'image.replaced') then
-        if payload ? 'object' then
-            perform foja.refer_object(new.entity_id, new.seq, new.tenant, payload ->> 'object', 'original');
-        end if;
-        -- The first content of an image has its id as key: `insert_image_with_order` queues the job before it has a number.
-        image := case new.kind when 'image.added' then new.event_id else foja.image_of(new, payload) end;
-        perform foja.request_rendering(new.entity_id, image, new.tenant,
-            concat_ws(':', image, case when new.kind = 'image.replaced' then new.seq end), 1, false, 0);
+    if new.kind = 'image.replaced' then
+        perform foja.show_contents(array[new.entity_id], array[new.seq], array[new.tenant], array[payload ->> 'object'],
+            array[foja.image_of(new, payload)], array[concat_ws(':', foja.image_of(new, payload), new.seq)]);
     elsif new.kind in ('image.rendered', 'image.skipped', 'image.failed') then
         perform foja.track_rendering(new, payload);
     end if;
 end $$;
 
--- The guard of galleries: plain additions together, anything else each by itself, in order.
-create function foja.track_images(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns integer[]
+-- The guard of galleries: additions together, if they are alone, anything else each by itself, in order. Returns the places of
+-- images that were added together.
+create function foja.track_images(p_product uuid[], p_seq bigint[], p_at_head boolean) returns integer[]
 language plpgsql as $$
 declare
-    places integer[];
+    new foja.event;
 begin
     if not p_at_head then
         perform foja.refuse('bad_reservation', 'a gallery has no reserved numbers; append without a number');
+    elsif (select bool_and(e.kind = 'image.added') from foja.events_at(p_product, p_seq) e) then
+        return foja.add_images(p_product, p_seq);
     end if;
-    places := foja.add_images(p_entity, p_seq);
-    if places is null then
-        perform foja.track_image(new) from foja.events_at(p_entity, p_seq) new;
-    end if;
-    return places;
+    for new in select * from foja.events_at(p_product, p_seq) loop
+        if new.kind = 'image.added' then
+            perform foja.add_images(array[new.entity_id], array[new.seq]);
+        else
+            perform foja.track_image(new);
+        end if;
+    end loop;
+    return null;
 end $$;
 
 -- A snapshot that is older than the lock would number by what it does not see.

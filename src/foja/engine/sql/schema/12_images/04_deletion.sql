@@ -10,7 +10,7 @@ begin
         jsonb_build_object('image_id', i.id, 'reason', p_reason)), 'api', p_actor) order by i.image_order desc)
     into removals from public.product_images i where i.product_id = p_product;
     if removals is not null then
-        perform foja.record_drafts(removals, true, true, true);
+        perform foja.append_drafts(removals, true, true);
     end if;
     return coalesce(cardinality(removals), 0);
 end $$;

@@ -91,11 +91,10 @@ begin
     perform from foja.entity e where e.entity_id = p_product for no key update;
     before := foja.gallery_rows(p_product);
     perform foja.replay_gallery(p_product);
-    perform foja.request_rendering(p_product, i.id, i.tenant, concat_ws(':', i.id, i.content_seq, 'lost'), 1, false,
-        coalesce(t.attempts, 0))
+    asked := foja.request_renderings(array_agg(row(p_product, i.id, i.tenant, concat_ws(':', i.id, i.content_seq, 'lost'), 1,
+        false, coalesce(t.attempts, 0))::foja.rendering))
     from foja.unrendered_images() i left join public.image_thumbnail_jobs t on t.product_image_id = i.id
     where i.product_id = p_product;
-    get diagnostics asked = row_count;
     if asked = 0 and before is not distinct from foja.gallery_rows(p_product) then
         raise exception using errcode = 'FJ004', message = 'unchanged';
     end if;

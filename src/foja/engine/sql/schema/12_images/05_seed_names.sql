@@ -3,7 +3,7 @@
 -- Append an image to the gallery of a product and return its place. An address that is not ours is kept, never fetched.
 create function public.insert_image_with_order(p_product_id uuid, p_image_url text, p_supplier_id uuid) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp
-set enable_seqscan = off as $$  -- also in a session whose first call found no image
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$  -- also in a session whose first call found no image
 declare
     owner text := foja.acting_tenant();
     allowed text := case when owner = current_setting('foja.tenant', true) or foja.may_act_for(owner) then owner end;
@@ -11,9 +11,7 @@ declare
         then substr(p_image_url, 13) end;
     draft foja.draft := foja.new_draft(p_product_id, 'image', owner, 'image.added', case when digest is null
         then '{"url":' || to_json(p_image_url)::text || '}' else '{"object":"' || digest || '"}' end, 'api');
-    is_checked boolean := false;
     supplier uuid;
-    stored foja.receipt;
 begin
     if current_setting('transaction_isolation') <> 'read committed' then
         perform foja.check_isolation('insert_image_with_order');
@@ -21,11 +19,9 @@ begin
         perform foja.check_source('api');
     end if;
     if digest is not null then
-        -- What needs no number comes before the lock, where callers do not wait for each other. The body was made above, so
-        -- only its kind can be refused.
-        select 'api' = any (k.sources) and not (k.reserved or k.retired) and draft.payload::jsonb @@ k.shape into is_checked
-        from foja.kind k where k.domain = 'image' and k.kind = 'image.added' and k.v = 1;
-        perform foja.queue_rendering(p_product_id, draft.event_id, owner);
+        -- What needs no number comes before the lock, where callers do not wait for each other: the guard finds it done.
+        perform foja.request_renderings(array[row(p_product_id, draft.event_id, owner, draft.event_id::text, 1, false,
+            0)::foja.rendering]);
     end if;
     -- The seed's lock: callers wait here for each other, and for programs that take it around statements of their own. Before
     -- all other locks, as every lock of a whole stream.
@@ -40,9 +36,6 @@ begin
             p_supplier_id));
     elsif p_image_url is null then
         perform foja.refuse('bad_payload', 'an image needs a url');
-    elsif is_checked then
-        return foja.record_image(draft, digest);
     end if;
-    stored := foja.append(draft);
-    return (select i.image_order from public.product_images i where i.id = stored.event_id);
+    return (foja.append(draft)).result;
 end $$;

@@ -1,56 +1,33 @@
 -- The jobs that make variants, and what is shown of them.
 
--- What the worker of an image is told. `attempts` are those of earlier jobs, which count for the limit.
-create function foja.rendering_payload(p_image uuid, p_again boolean, p_attempts integer) returns jsonb
-language sql stable
-return jsonb_build_object('image_id', p_image, 'again', p_again, 'attempts', p_attempts);
-
 -- The attempts at an image, after so many tries of a job.
 create function foja.rendering_attempts(payload jsonb, p_tries integer) returns integer
 language sql immutable
 return coalesce((payload -> 'attempts')::integer, 0) + p_tries;
 
--- What is appended if the worker of an image never ends it.
-create function foja.rendering_death(p_image uuid) returns jsonb
-language sql stable
-return jsonb_build_object('kind', 'image.failed', 'v', 1, 'payload', jsonb_build_object('image_id', p_image,
-    'failure_code', 'job_died', 'reason', 'the worker did not finish it'));
-
--- Ask for the variants of one image, which was attempted so often before. A job for the same content and the same reason
--- is queued once; the newest job of an image is the one that `image_thumbnail_jobs` shows.
-create function foja.request_rendering(p_product uuid, p_image uuid, p_tenant text, p_key text, p_priority integer,
-    p_again boolean, p_attempts integer) returns void
+-- Ask for the variants of these images; returns how many were asked for. A job for the same content and the same reason is
+-- queued once; the newest job of an image is the one that `image_thumbnail_jobs` shows.
+create function foja.request_renderings(p_wanted foja.rendering[]) returns bigint
 language plpgsql as $$
 declare
-    number bigint;
     moment timestamptz := clock_timestamp();
 begin
-    insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, priority, payload, max_tries, on_death)
-    values ('render_image', p_product, p_product, p_tenant, p_key, p_priority,
-        foja.rendering_payload(p_image, p_again, p_attempts), (select least(r.tries, greatest(r.max_attempts - p_attempts, 1))
-            from foja.thumbnail_rule r), foja.rendering_death(p_image))
-    on conflict (entity_id, type, dedupe_key) do nothing returning job_id into number;
-    if number is not null then
-        insert into public.image_thumbnail_jobs (id, product_id, product_image_id, status, attempts, created_at, updated_at,
-            tenant, job_id)
-        values (p_image, p_product, p_image, 'queued', p_attempts, moment, moment, p_tenant, number)
-        on conflict (product_image_id) do update set status = 'queued', attempts = excluded.attempts, last_error = null,
-            error_code = null, skipped = null, created_at = moment, started_at = null, completed_at = null,
-            duration_ms = null, job_id = excluded.job_id, updated_at = moment;
-    end if;
-end $$;
-
--- The same for the content of an image that is being added, whose id is new: nothing can be queued for it yet.
-create function foja.queue_rendering(p_product uuid, p_image uuid, p_tenant text) returns void
-language plpgsql as $$
-declare
-    number bigint;
-begin
-    insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, payload, max_tries, on_death)
-    values ('render_image', p_product, p_product, p_tenant, p_image::text, foja.rendering_payload(p_image, false, 0),
-        (select r.tries from foja.thumbnail_rule r), foja.rendering_death(p_image)) returning job_id into number;
-    insert into public.image_thumbnail_jobs (id, product_id, product_image_id, status, tenant, job_id)
-    values (p_image, p_product, p_image, 'queued', p_tenant, number);
+    insert into public.image_thumbnail_jobs (id, product_id, product_image_id, status, attempts, created_at, updated_at,
+        tenant, job_id)
+    select i.id, j.entity_id, i.id, 'queued', foja.rendering_attempts(j.payload, 0), moment, moment, j.tenant, j.job_id
+    from foja.write_jobs(
+        array(select row('render_image', w.product_id, w.tenant, w.key, format('{"image_id": "%s", "again": %s, "attempts": %s}',
+                w.image_id, to_json(w.again), w.attempts), 0, w.priority,
+            -- If its worker never ends it.
+            format('{"kind": "image.failed", "v": 1, "payload": {"image_id": "%s", "failure_code": "job_died", '
+                '"reason": "the worker did not finish it"}}', w.image_id), null)::foja.new_job from unnest(p_wanted) w),
+        array(select least(r.tries, greatest(r.max_attempts - w.attempts, 1))
+            from unnest(p_wanted) w cross join foja.thumbnail_rule r)) j
+    cross join lateral (select (j.payload ->> 'image_id')::uuid) i(id)
+    on conflict (product_image_id) do update set status = 'queued', attempts = excluded.attempts, last_error = null,
+        error_code = null, skipped = null, created_at = moment, started_at = null, completed_at = null,
+        duration_ms = null, job_id = excluded.job_id, updated_at = moment;
+    return coalesce(cardinality(p_wanted), 0);
 end $$;
 
 create function foja.thumbnail_status(p_state text) returns text
@@ -91,7 +68,8 @@ begin
             skipped = case when new.kind = 'image.skipped' then payload ->> 'reason' end
         where t.product_image_id = image;
     elsif exists (select from foja.image_variant v where v.image_id = image and v.seq = new.seq) then
-        perform foja.refer_object(new.entity_id, new.seq, new.tenant, payload ->> 'object', 'variant');
+        perform foja.refer_objects(array[new.entity_id], array[new.seq], array[new.tenant], array[payload ->> 'object'],
+            array['variant']);
     end if;
 end $$;
 

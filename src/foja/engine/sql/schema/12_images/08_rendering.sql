@@ -16,7 +16,6 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     most integer := (select r.max_attempts from foja.thumbnail_rule r);
     spent integer;
-    found bigint;
 begin
     perform foja.check_source('api');
     select t.attempts into spent from public.image_thumbnail_jobs t
@@ -26,14 +25,12 @@ begin
         perform foja.refuse('attempts_spent', format('the image %s was tried %s times and failed, and %s are allowed; '
             'force it to try again', p_image, spent, most));
     end if;
-    perform foja.request_rendering(i.product_id, i.id, i.tenant, concat_ws(':', i.id, i.content_seq, p_key), 1,
-        p_image is not null, case when t.status = 'error' and not p_force then t.attempts else 0 end)
+    return foja.request_renderings(array_agg(row(i.product_id, i.id, i.tenant, concat_ws(':', i.id, i.content_seq, p_key), 1,
+        p_image is not null, case when t.status = 'error' and not p_force then t.attempts else 0 end)::foja.rendering))
     from public.product_images i left join public.image_thumbnail_jobs t on t.product_image_id = i.id
     where i.tenant = p_tenant and foja.may_act_for(p_tenant) and (p_product is null or i.product_id = p_product)
         and (i.id = p_image or p_image is null and i.image_url like 'foja:sha256/%' and (t.skipped is not null
             or t.status = 'error' and t.completed_at is not null and (p_force or t.attempts < most)));
-    get diagnostics found = row_count;
-    return found;
 end $$;
 
 -- Ask for what images lack of a set of variants, from image to image, while fewer than `p_most` such jobs wait.
@@ -43,7 +40,7 @@ declare
     sweep foja.variant_sweep;
     room bigint;
     last uuid;
-    asked bigint := 0;
+    wanted foja.rendering[];
     image record;
 begin
     perform foja.check_source('sweeper');
@@ -62,16 +59,15 @@ begin
     loop
         last := image.id;
         if image.image_url like 'foja:sha256/%' and not image.complete then
-            perform foja.request_rendering(image.product_id, image.id, image.tenant,
-                concat_ws(':', image.id, image.content_seq, p_set), 2, false, 0);
-            asked := asked + 1;
-            exit when asked >= room;
+            wanted := wanted || row(image.product_id, image.id, image.tenant,
+                concat_ws(':', image.id, image.content_seq, p_set), 2, false, 0)::foja.rendering;
+            exit when cardinality(wanted) >= room;
         end if;
     end loop;
     update foja.variant_sweep s set after = coalesce(last, s.after),
         finished_at = case when last is null then clock_timestamp() end
     where s.set_digest = p_set;
-    return asked;
+    return foja.request_renderings(wanted);
 end $$;
 
 -- Seven days in a row on which images were rendered and none failed allow more than one retry.
@@ -125,26 +121,15 @@ language sql as $$
         duration_ms = case when (t.job_id, t.status) = (excluded.job_id, excluded.status) then t.duration_ms end;
 $$;
 
-revoke execute on function foja.unrendered_images, foja.rendering_payload, foja.rendering_attempts, foja.rendering_death, foja.request_rendering, foja.queue_rendering, foja.thumbnail_status, foja.show_rendering,
-    foja.track_rendering, foja.superseded, foja.rendering_target_v1, foja.render_again_v1,
-    foja.sweep_variants_v1, foja.arm_retries_v1, foja.set_thumbnail_rule_v1, foja.rebuild_thumbnail_jobs from public;
-
 grant execute on function foja.unrendered_images to service_role, foja_reader;
 grant execute on function foja.rendering_target_v1 to foja_worker;
 grant execute on function foja.render_again_v1 to service_role, foja_api;
 grant execute on function foja.set_thumbnail_rule_v1 to service_role, foja_operator;
 grant execute on function foja.sweep_variants_v1, foja.arm_retries_v1 to foja_sweeper;
-grant select on foja.thumbnail_rule, foja.image_variant, foja.variant_sweep, public.image_thumbnail_jobs
+grant select on foja.thumbnail_rule, foja.image_variant, foja.variant_sweep
     to foja_worker, service_role, foja_reader;
-grant select on public.image_thumbnail_jobs to foja_api, authenticated;
 grant select on foja.thumbnail_rule to foja_api;
-
-alter table public.image_thumbnail_jobs enable row level security, force row level security;
-create policy owner_works on public.image_thumbnail_jobs to current_user using (true) with check (true);
-create policy installation_reads on public.image_thumbnail_jobs for select
-    to foja_worker, service_role, foja_reader using (true);
-create policy tenant_reads on public.image_thumbnail_jobs for select to foja_api, authenticated
-    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
+select foja.share_rows('public.image_thumbnail_jobs', 'foja_api, authenticated');
 
 -- Galleries that were written before this step.
 select foja.rebuild_gallery(e.entity_id) from foja.entity e where e.domain = 'image';

@@ -109,9 +109,9 @@ from (
 ) c (place, phase, criterion, value, threshold, measured)
 order by c.place;
 
-revoke execute on function foja.open_image_tables from public;
 grant execute on function foja.open_image_tables to foja_worker, service_role, foja_reader;
 grant select on public.vw_image_thumbnail_job_metrics, public.vw_image_gallery_metrics, public.vw_image_orphan_run_metrics,
     public.vw_image_system_overview, public.vw_image_closing_criteria
     to foja_worker, service_role, foja_reader;
 grant select on public.vw_image_thumbnail_job_metrics, public.vw_image_gallery_metrics to foja_api, authenticated;
+select foja.restrict_functions();

@@ -57,11 +57,5 @@ create table foja.access_version (
 );
 insert into foja.access_version default values;
 
--- The stream of the domain `system` of each tenant. Its id is made by chance, so that nothing else can take it before.
-create table foja.system_stream (
-    tenant text primary key check (tenant not in ('', 'system')),
-    entity_id uuid not null unique
-);
-
 select foja.restore_rows('foja.access_key', 'foja.access_secret', 'foja.access_session', 'foja.access_version',
-    'foja.system_stream', 'foja.person');
+    'foja.person');

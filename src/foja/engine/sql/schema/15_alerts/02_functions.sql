@@ -69,13 +69,8 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     from pg_stat_activity a
 $$;
 
-revoke execute on function foja.record_alerts_v1, foja.settle_notice_v1, foja.count_http_failures_v1, foja.note_balance_v1,
-    foja.database_state_v1 from public;
 grant execute on function foja.record_alerts_v1, foja.settle_notice_v1, foja.note_balance_v1 to foja_operator;
 grant execute on function foja.database_state_v1 to service_role, foja_reader;
 grant execute on function foja.count_http_failures_v1 to service_role, foja_api;
--- Also from roles that earlier steps let read all tables: a restore runs those grants again.
-revoke all on foja.alert_round, foja.alert_state, foja.alert_notice, foja.http_failure, foja.anchor_balance
-    from public, foja_api, foja_worker;
 grant select on foja.alert_round, foja.alert_state, foja.alert_notice, foja.http_failure, foja.anchor_balance
     to service_role, foja_reader;

@@ -72,8 +72,6 @@ begin
     returning h.part;
 end $$;
 
-revoke execute on function foja.record_health_v1, foja.claim_probes_v1 from public;
 grant execute on function foja.record_health_v1, foja.claim_probes_v1 to service_role, foja_api;
--- Also from roles that earlier steps let read all tables: a restore runs those grants again.
-revoke all on foja.health from public, foja_api, foja_worker;
 grant select on foja.health to service_role, foja_reader;
+select foja.restrict_functions();

@@ -99,6 +99,13 @@ create table foja.entity (
 -- For lists; it costs an append nothing, since none of its columns ever changes.
 create index entity_names on foja.entity (tenant, domain, entity_id);
 
+-- The stream of the domain `system` of each tenant: what was done there. Its id is made by chance, so that nothing else can
+-- take it before.
+create table foja.system_stream (
+    tenant text primary key check (tenant not in ('', 'system')),
+    entity_id uuid not null unique
+);
+
 -- No foreign key to `entity`: only the functions below insert here, under its lock.
 create table foja.event (
     entity_id uuid not null,

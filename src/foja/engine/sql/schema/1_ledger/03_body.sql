@@ -67,6 +67,15 @@ begin
     perform foja.refuse(split_part(problem, ': ', 1), problem);
 end $$;
 
+-- The same, if there is a problem.
+create function foja.refuse_problem(problem text) returns void
+language plpgsql immutable as $$
+begin
+    if problem is not null then
+        perform foja.refuse_for(problem);
+    end if;
+end $$;
+
 -- The role this session acts as, also inside a function that runs as its owner.
 create function foja.acting_role() returns text
 language sql stable parallel safe
@@ -97,6 +106,11 @@ begin
         select from pg_roles r where r.rolname = role and (r.rolsuper or r.rolname = current_user
             or pg_has_role(r.oid, to_regrole('foja_worker'), 'member')));
 end $$;
+
+-- The tenant that a caller means who does not say it.
+create function foja.acting_tenant() returns text
+language sql stable parallel safe
+return coalesce(nullif(current_setting('foja.tenant', true), ''), 'default');
 
 -- May this transaction act for a tenant? It names its tenant in `foja.tenant`, and acts for no other one. Without a
 -- name only a role that works for all tenants may.

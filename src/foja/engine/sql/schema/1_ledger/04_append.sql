@@ -14,14 +14,21 @@ create type foja.receipt as (
     at timestamptz,
     body_hash bytea,
     sealed boolean,       -- part of the chained prefix already
-    place integer         -- of an image that was added: its place then; null: read it
+    result integer        -- what the guard of its domain returned for it; null: nothing
 );
 
--- The stream of the installation has its id, the domain `system` and the tenant `system`; no other stream has one of them.
+-- The streams of the domain `system`: the installation's own, which has its id and the tenant `system`, and one of each tenant.
+create function foja.find_system_stream(p_tenant text) returns uuid
+language sql stable
+return case p_tenant when 'system' then (select i.installation_id from foja.installation i)
+    else (select s.entity_id from foja.system_stream s where s.tenant = p_tenant) end;
+
+-- No other stream has their ids, or the tenant `system`.
 create function foja.is_own_stream(p_entity uuid, p_domain text, p_tenant text) returns boolean
 language sql stable
-return case when (select i.installation_id = p_entity from foja.installation i) then p_domain = 'system' and p_tenant = 'system'
-    else p_domain <> 'system' and p_tenant <> 'system' end;
+return case when p_domain = 'system' then p_entity is not distinct from foja.find_system_stream(p_tenant)
+    else p_tenant <> 'system' and not exists (select from foja.installation i where i.installation_id = p_entity)
+        and not exists (select from foja.system_stream s where s.entity_id = p_entity) end;
 
 -- A name of 1 to 255 bytes, without characters that control a terminal, break a line or change its direction.
 create function foja.check_tenant_name(name text) returns void
@@ -153,7 +160,7 @@ declare
     wakes boolean;
     tracked boolean;
     e record;
-    places integer[];
+    results integer[];
 begin
     if current_setting('role') is distinct from 'foja_' || d.source
             or current_setting('foja.tenant', true) is distinct from d.tenant then
@@ -182,7 +189,7 @@ begin
     insert into foja.event values (d.entity_id, e.seq, d.event_id, d.kind, d.v, e.at, d.actor, d.source,
         d.payload::json, d.salt, d.body_hash, d.idempotency_key, d.tenant);
     if tracked then
-        places := foja.track(d.domain, array[d.entity_id], array[e.seq]);
+        results := foja.track(d.domain, array[d.entity_id], array[e.seq]);
     end if;
     if e.sealed then
         insert into foja.pending (entity_id, seq, chain_hash) values (array[d.entity_id], array[e.seq], array[e.head]);
@@ -192,7 +199,7 @@ begin
     else
         insert into foja.unsealed values (d.entity_id, e.seq);
     end if;
-    return row('appended', null, e.seq, d.event_id, e.at, d.body_hash, e.sealed, places[1])::foja.receipt;
+    return row('appended', null, e.seq, d.event_id, e.at, d.body_hash, e.sealed, results[1])::foja.receipt;
 end $$;
 
 -- The same where no row could be numbered: a new stream, or a number that is not the next.

@@ -2,10 +2,10 @@
 --
 -- One array in, arrays out: a row per event, or an array per column, costs as much as the event.
 
--- The result of every item. `status`, `detail` and `body_hash` are null where all of them were recorded now, `place` where
--- the guard of their domain did not say it.
+-- The result of every item. `status`, `detail` and `body_hash` are null where all of them were recorded now, `result`
+-- where the guard of their domain returned nothing.
 create type foja.receipts as (
-    seq bigint[], at timestamptz[], sealed boolean[], status text[], detail text[], body_hash bytea[], place integer[]
+    seq bigint[], at timestamptz[], sealed boolean[], status text[], detail text[], body_hash bytea[], result integer[]
 );
 
 -- The state of the streams of a batch, by id.
@@ -246,10 +246,8 @@ end $$;
 
 -- An event recorded before is a unique violation, unless `p_careful`: the caller then repeats
 -- the call with it. A retry is rare, and looking for one costs every event of every batch.
--- Without `p_guarded` the caller has done what the guards of the kinds do: check, and keep what is kept beside.
-create function foja.record_drafts(p_drafts foja.draft[], p_atomic boolean, p_careful boolean, p_guarded boolean)
-returns foja.receipts
-language plpgsql
+create function foja.append_drafts(p_drafts foja.draft[], p_atomic boolean, p_careful boolean) returns foja.receipts
+language plpgsql security definer set search_path = pg_catalog, pg_temp
 -- One plan for every batch, made of index look-ups: planning these statements costs more
 -- than running them, and the first plan is made while the tables are empty.
 set plan_cache_mode = force_generic_plan
@@ -261,7 +259,7 @@ declare
     s foja.streams;
     locked integer;
     b foja.batch;
-    places integer[];
+    results integer[];
 begin
     c := foja.check_drafts(p_drafts);  -- before anything is locked: writers of one stream do this side by side
     entities := c.entity_id;
@@ -283,9 +281,9 @@ begin
     from unnest(p_drafts, b.seq, b.at, c.payload) u(entity_id, domain, tenant, kind, v, event_id, actor, source, payload,
         salt, body_hash, idempotency_key, expected_seq, seq, at, parsed)
     where u.seq is not null;
-    if cardinality(b.tracked) = n and p_guarded and s.domain[1] = all (s.domain) then
-        places := foja.track(s.domain[1], entities, b.seq);
-    elsif b.tracked is not null and p_guarded then
+    if cardinality(b.tracked) = n and s.domain[1] = all (s.domain) then
+        results := foja.track(s.domain[1], entities, b.seq);
+    elsif b.tracked is not null then
         perform foja.track(t.domain, t.entity_id, t.seq) from (
             select p_drafts[item].domain, array_agg(entities[item] order by place), array_agg(b.seq[item] order by place)
             from unnest(b.tracked) with ordinality u(item, place) group by 1) t(domain, entity_id, seq);
@@ -306,17 +304,11 @@ begin
     from unnest(b.entity_id, b.next_seq, b.head, b.last_at) u(entity_id, next_seq, head, last_at)
     where e.entity_id = u.entity_id and e.next_seq < u.next_seq;
     if array_position(b.link, null) is null then
-        return row(b.seq, b.at, array_fill(true, array[n]), null, null, null, places)::foja.receipts;
+        return row(b.seq, b.at, array_fill(true, array[n]), null, null, null, results)::foja.receipts;
     elsif array_position(b.seq, null) is null then
         return row(b.seq, b.at, array(select link is not null from unnest(b.link) link), null, null, null,
-            places)::foja.receipts;
+            results)::foja.receipts;
     end if;
     delete from foja.entity where entity_id = any (entities) and next_seq = 0 and lane = 'postgres';  -- a stream begins with an event
     return foja.batch_receipts(p_drafts, b, p_atomic);
-end $$;
-
-create function foja.append_drafts(p_drafts foja.draft[], p_atomic boolean, p_careful boolean) returns foja.receipts
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-    return foja.record_drafts(p_drafts, p_atomic, p_careful, true);
 end $$;

@@ -102,16 +102,12 @@ create function foja.fill(d foja.draft, p_seq bigint, p_token uuid) returns foja
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     rule foja.kind;
-    problem text;
     stored foja.receipt;
     held foja.slot;
 begin
     perform foja.check_source(d.source);
     select * into rule from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v;
-    problem := foja.body_problem(rule, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key);
-    if problem is not null then
-        perform foja.refuse_for(problem);
-    end if;
+    perform foja.refuse_problem(foja.body_problem(rule, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key));
     perform from foja.entity
     where entity_id = d.entity_id and domain = d.domain and tenant = d.tenant and foja.may_act_for(d.tenant)
     for no key update;

@@ -57,7 +57,7 @@ return (select k.keyed_by[1] || ':' || (payload ->> k.keyed_by[2]) from foja.kin
 create function foja.append_event(
     entity_id uuid, domain text, kind text, payload jsonb, source text default 'api', actor text default null,
     idempotency_key text default null, expected_seq bigint default null, v integer default 1,
-    tenant text default coalesce(nullif(current_setting('foja.tenant', true), ''), 'default'), event_id uuid default null
+    tenant text default foja.acting_tenant(), event_id uuid default null
 ) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -9,17 +9,17 @@ language sql stable as $$
     cross join lateral (select * from foja.event e where e.entity_id = u.entity_id and e.seq = u.seq offset 0) v;
 $$;
 
--- `p_at_head`: the events got the next numbers of their streams, not numbers that were reserved before. Returns what the
--- guard says of each event: the place of an image that was added. Most guards, and this one now and then, return null.
+-- `p_at_head`: the events got the next numbers of their streams, not numbers that were reserved before. Returns a number
+-- for each event, which its receipt carries, or null: most guards have nothing to return.
 create function foja.track(p_domain text, p_entity uuid[], p_seq bigint[], p_at_head boolean default true) returns integer[]
 language plpgsql
 -- The guards find their events by index, in the order given.
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-    places integer[];
+    results integer[];
 begin
     execute format('select foja.%I($1, $2, $3)', (select d.guard from foja.domain d where d.domain = p_domain))
-    into places using p_entity, p_seq, p_at_head;
-    return places;
+    into results using p_entity, p_seq, p_at_head;
+    return results;
 end $$;

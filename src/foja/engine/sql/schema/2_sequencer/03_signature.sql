@@ -13,11 +13,16 @@ begin
     return result;
 end $$;
 
--- A power in the field of the curve, of the integers below 2^255 - 19.
+-- 2^255 - 19: the field of the curve is that of the integers below it.
+create function foja.field_prime() returns numeric
+language sql immutable parallel safe
+return 57896044618658097711785492504343953926634992332820282019728792003956564819949;
+
+-- A power in the field of the curve.
 create function foja.field_power(base numeric, exponent numeric) returns numeric
 language plpgsql immutable parallel safe as $$
 declare
-    prime constant numeric := 57896044618658097711785492504343953926634992332820282019728792003956564819949;
+    prime constant numeric := foja.field_prime();
     result numeric := 1;
 begin
     while exponent > 0 loop
@@ -34,7 +39,7 @@ end $$;
 create function foja.curve_point(data bytea) returns numeric[]
 language plpgsql immutable parallel safe as $$
 declare
-    prime constant numeric := 57896044618658097711785492504343953926634992332820282019728792003956564819949;
+    prime constant numeric := foja.field_prime();
     d constant numeric := 37095705934669439343138083508754565189542113879843219016388785533085940283555;
     sign integer := get_bit(data, 255);
     y numeric := foja.little_number(set_bit(data, 255, 0));
@@ -57,7 +62,7 @@ end $$;
 create function foja.add_points(a numeric[], b numeric[]) returns numeric[]
 language plpgsql immutable parallel safe as $$
 declare
-    prime constant numeric := 57896044618658097711785492504343953926634992332820282019728792003956564819949;
+    prime constant numeric := foja.field_prime();
     twice_d constant numeric := 16295367250680780974490674513165176452449235426866156013048779062215315747161;
     low numeric := (a[2] - a[1] + prime) * (b[2] - b[1] + prime) % prime;
     high numeric := (a[2] + a[1]) * (b[2] + b[1]) % prime;
@@ -75,7 +80,7 @@ end $$;
 create function foja.is_signed(p_key bytea, message bytea, signature bytea) returns boolean
 language plpgsql immutable parallel safe as $$
 declare
-    prime constant numeric := 57896044618658097711785492504343953926634992332820282019728792003956564819949;
+    prime constant numeric := foja.field_prime();
     group_order constant numeric := 7237005577332262213973186563042994240857116359379907606001950938285454250989;
     base constant numeric[] := foja.curve_point('\x5866666666666666666666666666666666666666666666666666666666666666');
     scalar bytea := substring(signature from 33);

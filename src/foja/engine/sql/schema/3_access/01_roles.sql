@@ -1,10 +1,12 @@
--- Roles and their rights. Deny by default; every source has a role of the same name.
+-- Roles and their rights. Deny by default; every source has a role of the same name. `foja_worker` is what every worker's own
+-- role is a member of.
 
 do $$
 declare
     name text;
 begin
-    foreach name in array array['anon', 'authenticated', 'service_role', 'foja_api', 'foja_reader', 'foja_operator', 'foja_sweeper'] loop
+    foreach name in array array['anon', 'authenticated', 'service_role', 'foja_api', 'foja_reader', 'foja_operator', 'foja_sweeper',
+        'foja_worker'] loop
         begin
             execute format('create role %I nologin', name);
         exception when duplicate_object or unique_violation then
@@ -23,24 +25,64 @@ begin
     end;
 end $$;
 
-revoke all on all tables in schema foja from public;
-revoke execute on all functions in schema foja from public;
+-- Let only the roles that are named call the functions of this schema, except pure functions of their arguments, so that every
+-- role can check hashes. Each step ends with this: what PostgreSQL grants by itself cannot be changed for one schema alone.
+create function foja.restrict_functions() returns void
+language plpgsql as $$
+declare
+    each regprocedure;
+begin
+    for each in select p.oid from pg_proc p
+        where p.pronamespace = 'foja'::regnamespace and has_function_privilege('public', p.oid, 'execute')
+            and p.proname not in ('canonical', 'canonical_number', 'canonical_float', 'shortest', 'utf16_order', 'refuse',
+                'event_id_for', 'erasure_id', 'derived_id')
+    loop
+        execute format('revoke execute on function %s from public', each);
+    end loop;
+end $$;
 
-grant usage on schema foja to authenticated, service_role, foja_api, foja_reader, foja_operator, foja_sweeper;
-grant select on all tables in schema foja to service_role, foja_reader;
-revoke select on foja.kept, foja.id_key from service_role, foja_reader;
+-- Show the rows of a table to roles: to `p_own` those of the tenant that a transaction names in `foja.tenant`, to `p_all` those
+-- of all tenants. The owner, as whom our functions run, needs a policy too: row level security is forced. `p_verb` is `all`
+-- where grants alone say what else these roles may do. It can be repeated, as after a restore.
+create function foja.share_rows(
+    p_table regclass, p_own text, p_all text default 'foja_worker, service_role, foja_reader', p_verb text default 'select',
+    p_rule text default $rule$tenant = (select nullif(current_setting('foja.tenant', true), ''))$rule$
+) returns void
+language plpgsql as $$
+declare
+    old name;
+begin
+    for old in select p.polname from pg_policy p
+        where p.polrelid = p_table and p.polname in ('owner_works', 'all_tenants', 'own_tenant')
+    loop
+        execute format('drop policy %I on %s', old, p_table);
+    end loop;
+    execute format('alter table %s enable row level security, force row level security', p_table);
+    execute format('create policy owner_works on %s to current_user using (true) with check (true)', p_table);
+    execute format('create policy all_tenants on %s for %s to %s using (true)', p_table, p_verb, p_all);
+    execute format('grant select on %s to %s', p_table, p_all);
+    if p_own <> '' then
+        execute format('create policy own_tenant on %s for %s to %s using (%s)', p_table, p_verb, p_own, p_rule);
+        execute format('grant select on %s to %s', p_table, p_own);
+    end if;
+end $$;
+
+grant usage on schema foja
+    to authenticated, service_role, foja_api, foja_reader, foja_operator, foja_sweeper, foja_worker;
+grant select on foja.migration, foja.installation, foja.domain, foja.source, foja.kind, foja.unsealed, foja.pending, foja.woken,
+    foja.log, foja.leaves, foja.leaf_place, foja.leaf, foja.cosignature, foja.cosigner, foja.maintenance
+    to foja_worker, service_role, foja_reader;
 grant select on foja.id_key to foja_operator;  -- each process reads it at its start
-grant select on foja.entity, foja.event, foja.slot, foja.voided to foja_api, authenticated;
 -- Public data. Leaves name the streams of all tenants, so a tenant may not read them.
 grant select on foja.migration to foja_api;  -- a process checks at its start that the schema is that of its version
-grant select on foja.installation, foja.domain, foja.source, foja.kind, foja.log, foja.checkpoint,
-    foja.cosignature to foja_api, authenticated;
+grant select on foja.installation, foja.domain, foja.source, foja.kind, foja.log, foja.cosignature
+    to foja_api, authenticated;
 
 grant execute on function
     foja.append, foja.replay, foja.append_drafts, foja.append_event, foja.reserve, foja.extend, foja.fill, foja.void, foja.erase
     to service_role, foja_api;
 grant execute on function foja.append, foja.replay, foja.append_drafts, foja.append_event
-    to foja_sweeper;
+    to foja_sweeper, foja_worker;
 grant execute on function
     foja.expire_slots, foja.seal_ready, foja.open_log, foja.number_pending, foja.halt_log, foja.resume_log,
     foja.record_checkpoint, foja.mark_published, foja.record_cosignature, foja.record_cosigner_fault, foja.restart_log,
@@ -48,15 +90,11 @@ grant execute on function
     to foja_sweeper;
 grant execute on function foja.name_log_v1 to foja_operator;
 grant execute on function foja.await_standbys to service_role, foja_api;
-grant execute on function foja.recognise to service_role, foja_api, foja_sweeper;
-grant execute on function foja.next_seq to authenticated, service_role, foja_api, foja_reader;
+grant execute on function foja.acting_tenant to service_role, foja_api, foja_operator, foja_sweeper, foja_worker;
+grant execute on function foja.recognise to service_role, foja_api, foja_sweeper, foja_worker;
+grant execute on function foja.next_seq to authenticated, service_role, foja_api, foja_reader, foja_worker;
 grant execute on function foja.unbundle, foja.leaves_between, foja.find_leaf to service_role, foja_reader;
 grant execute on function foja.chain_hash_of, foja.covered_events to service_role, foja_api, foja_reader;
--- Pure functions of their arguments, so that every role can check hashes.
-grant execute on function
-    foja.canonical, foja.canonical_number, foja.canonical_float, foja.shortest, foja.utf16_order, foja.refuse,
-    foja.event_id_for, foja.erasure_id, foja.derived_id
-    to public;
 
 -- The key with which transient events are sealed in notifications: any login can read and send those. Only the
 -- roles that send and receive may read it.
@@ -66,36 +104,12 @@ create table foja.live_key (
         check (octet_length(key) = 32)
 );
 insert into foja.live_key default values;
-revoke all on foja.live_key from public, foja_reader;
 grant select on foja.live_key to service_role, foja_api;
 
--- Rows of a tenant are read by transactions that name it in `foja.tenant`, and by roles that work for all tenants. The
--- owner, as whom our functions run, needs a policy too: row level security is forced.
-alter table foja.entity enable row level security, force row level security;
-create policy owner_works on foja.entity to current_user using (true) with check (true);
-create policy installation_reads on foja.entity for select to service_role, foja_reader using (true);
-create policy tenant_reads on foja.entity for select to foja_api, authenticated
-    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
-
-alter table foja.event enable row level security, force row level security;
-create policy owner_works on foja.event to current_user using (true) with check (true);
-create policy installation_reads on foja.event for select to service_role, foja_reader using (true);
-create policy tenant_reads on foja.event for select to foja_api, authenticated
-    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
-
-alter table foja.slot enable row level security, force row level security;
-create policy owner_works on foja.slot to current_user using (true) with check (true);
-create policy installation_reads on foja.slot for select to service_role, foja_reader using (true);
-create policy tenant_reads on foja.slot for select to foja_api, authenticated
-    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
-
-alter table foja.voided enable row level security, force row level security;
-create policy owner_works on foja.voided to current_user using (true) with check (true);
-create policy installation_reads on foja.voided for select to service_role, foja_reader using (true);
-create policy tenant_reads on foja.voided for select to foja_api, authenticated
-    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
-
-alter table foja.checkpoint enable row level security, force row level security;
-create policy owner_works on foja.checkpoint to current_user using (true) with check (true);
-create policy installation_reads on foja.checkpoint for select to service_role, foja_reader using (true);
-create policy published_reads on foja.checkpoint for select to foja_api, authenticated using (published_at is not null);
+select foja.share_rows('foja.entity', 'foja_api, authenticated');
+select foja.share_rows('foja.event', 'foja_api, authenticated');
+select foja.share_rows('foja.slot', 'foja_api, authenticated');
+select foja.share_rows('foja.voided', 'foja_api, authenticated');
+select foja.share_rows('foja.system_stream', 'foja_api');
+select foja.share_rows('foja.checkpoint', 'foja_api, authenticated', p_rule => 'published_at is not null');
+select foja.restrict_functions();

@@ -4,7 +4,7 @@
 create function foja.fill_event(
     entity_id uuid, domain text, seq bigint, token uuid, kind text, payload jsonb, source text default 'api',
     actor text default null, v integer default 1,
-    tenant text default coalesce(nullif(current_setting('foja.tenant', true), ''), 'default'), event_id uuid default null
+    tenant text default foja.acting_tenant(), event_id uuid default null
 ) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -15,5 +15,4 @@ begin
         case when key is null then event_id end, key, null, v), seq, token);
 end $$;
 
-revoke execute on function foja.fill_event from public;
 grant execute on function foja.fill_event to service_role, foja_api;

@@ -16,10 +16,6 @@ from (
 where state in ('event', 'open')
     and (select e.domain = 'conversation' from foja.entity e where e.entity_id = session_id);
 
-create function foja.acting_tenant() returns text
-language sql stable parallel safe
-return coalesce(nullif(current_setting('foja.tenant', true), ''), 'default');
-
 -- Whether this number has a slot or an event: then only a fill, or its replay, may name it.
 create function foja.is_given(p_entity uuid, p_tenant text, p_seq bigint) returns boolean
 language sql stable
@@ -94,9 +90,9 @@ from foja.entity e where e.domain = 'conversation';
 create trigger counter_change instead of insert or update or delete on public.sequence_counters
     for each row execute function foja.forbid_change();
 
-revoke execute on function foja.acting_tenant, foja.is_given, foja.insert_message, public.reserve_sequence_batch
-    from public;
-grant execute on function foja.acting_tenant, public.reserve_sequence_batch to service_role, foja_api;
+revoke execute on function public.reserve_sequence_batch from public;
+grant execute on function public.reserve_sequence_batch to service_role, foja_api;
 grant select on public.message_events, public.sequence_counters
     to authenticated, service_role, foja_api, foja_reader;
 grant insert on public.message_events to service_role, foja_api;
+select foja.restrict_functions();

@@ -123,20 +123,10 @@ begin
     return true;
 end $$;
 
-revoke execute on function foja.moment, foja.moment_of, foja.request_of, foja.track_approval, foja.track_approvals, foja.expire_approval from public;
-grant select on foja.approval_due to service_role, foja_reader;
-grant select on foja.approval_event to service_role, foja_api, foja_reader;
 grant execute on function foja.expire_approval to foja_sweeper;
-
-alter table foja.approval_due enable row level security, force row level security;
-create policy owner_works on foja.approval_due to current_user using (true) with check (true);
-create policy installation_reads on foja.approval_due for select to service_role, foja_reader using (true);
-
-alter table foja.approval_event enable row level security, force row level security;
-create policy owner_works on foja.approval_event to current_user using (true) with check (true);
-create policy installation_reads on foja.approval_event for select to service_role, foja_reader using (true);
-create policy tenant_reads on foja.approval_event for select to foja_api
-    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
+select foja.share_rows('foja.approval_due', '');
+select foja.share_rows('foja.approval_event', 'foja_api');
+select foja.restrict_functions();
 
 -- Approvals that were asked for before this step.
 select foja.track_approval(old) from foja.entity e join foja.event old using (entity_id)

@@ -233,11 +233,8 @@ begin
     return total;
 end $$;
 
-revoke execute on function
-    foja.may_move, foja.move_lane, foja.lane_append, foja.lane_receipt, foja.lane_reserve,
-    foja.void_holes, foja.waiting, foja.holes, foja.streams_with_holes
-    from public;
 grant execute on function foja.move_lane, foja.claim_lanes, foja.lane_append, foja.lane_reserve
     to service_role, foja_api;
-grant execute on function foja.claim_lanes to foja_sweeper;
+grant execute on function foja.claim_lanes to foja_sweeper, foja_worker;
 grant execute on function foja.void_holes to foja_sweeper;
+select foja.restrict_functions();

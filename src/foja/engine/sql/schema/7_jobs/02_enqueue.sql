@@ -93,52 +93,54 @@ create function foja.check_jobs(p_jobs foja.new_job[]) returns void
 language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-    wrong record;
+    problem text;
 begin
-    select u.type, u.entity_id, t.type is null or t.level as unknown, u.priority not between 0 and 2 as priority,
-        u.dedupe_key is null or u.entity_id is null or u.tenant is null as missing,
-        e.tenant <> u.tenant as foreign_tenant, t.serial and e.entity_id is null as no_stream,
-        t.domain, t.domain <> e.domain as foreign_domain,
-        octet_length(u.dedupe_key) > 1024 or octet_length(u.tenant) > 255 as long,
-        u.delay not between 0 and 315576000 as delay,
-        not (foja.is_readable(u.payload) and coalesce(foja.is_readable(u.on_death), true)) as unreadable,
-        t.asked_by
-    into wrong
+    select w.problem into problem
     from unnest(p_jobs) u left join foja.job_type t on t.type = u.type
     -- Ticks have the id of the installation, as its own stream has: that one has no jobs.
     left join foja.entity e on e.entity_id = u.entity_id and e.domain <> 'system'
-    where t.type is null or t.level or u.priority not between 0 and 2 or e.tenant <> u.tenant
-        or u.dedupe_key is null or u.entity_id is null or u.tenant is null or t.serial and e.entity_id is null
-        or t.domain <> e.domain
-        or octet_length(u.dedupe_key) > 1024 or octet_length(u.tenant) > 255 or u.delay not between 0 and 315576000
-        or not foja.is_readable(u.payload) or not foja.is_readable(u.on_death)
-        or t.asked_by is not null and not foja.is_asked(u, t.asked_by)
-            and u.entity_id is distinct from (select i.installation_id from foja.installation i)
-    limit 1;
-    if wrong.unknown then
-        perform foja.refuse('unknown_job', format('%s is not a job type that can be requested', wrong.type));
-    elsif wrong.priority then
-        perform foja.refuse('bad_payload', 'a priority is 0, 1 or 2');
-    elsif wrong.missing then
-        perform foja.refuse('bad_payload', 'a job needs a stream, a tenant and a key');
-    elsif wrong.long then
-        perform foja.refuse('too_large', 'a key may have 1,024 bytes, the name of a tenant 255');
-    elsif wrong.delay then
-        perform foja.refuse('bad_payload', 'a delay is 0 to 315,576,000 seconds (ten years)');
-    elsif wrong.foreign_tenant then
-        perform foja.refuse_for(foja.unknown_stream(wrong.entity_id, wrong.domain));
-    elsif wrong.foreign_domain then
-        perform foja.refuse('wrong_entity', format('%s is a job of the domain %s, and %s is not a stream of it', wrong.type,
-            wrong.domain, wrong.entity_id));
-    elsif wrong.no_stream then
-        perform foja.refuse('unknown_entity', 'jobs that run in order need a stream: its row is their lock');
-    elsif wrong.unreadable then
-        perform foja.refuse('bad_payload', 'the payload of a job, and its on_death event, is an object of up to '
-            '1,048,576 bytes and 64 levels, with numbers up to 1e308');
-    elsif wrong.asked_by is not null then
-        perform foja.refuse('bad_payload', format('%s is requested by an event of the kind %s: the key of the job is the '
-            'number of that event, and its payload has fields of it', wrong.type, wrong.asked_by));
-    end if;
+    cross join lateral (select case
+        when t.type is null or t.level then format('unknown_job: %s is not a job type that can be requested', u.type)
+        when u.priority not between 0 and 2 then 'bad_payload: a priority is 0, 1 or 2'
+        when u.dedupe_key is null or u.entity_id is null or u.tenant is null
+            then 'bad_payload: a job needs a stream, a tenant and a key'
+        when octet_length(u.dedupe_key) > 1024 or octet_length(u.tenant) > 255
+            then 'too_large: a key may have 1,024 bytes, the name of a tenant 255'
+        when u.delay not between 0 and 315576000 then 'bad_payload: a delay is 0 to 315,576,000 seconds (ten years)'
+        when e.tenant <> u.tenant then foja.unknown_stream(u.entity_id, t.domain)
+        when t.domain <> e.domain then format('wrong_entity: %s is a job of the domain %s, and %s is not a stream of it', u.type,
+            t.domain, u.entity_id)
+        when t.serial and e.entity_id is null
+            then 'unknown_entity: jobs that run in order need a stream: its row is their lock'
+        when not foja.is_readable(u.payload) or not foja.is_readable(u.on_death)
+            then 'bad_payload: the payload of a job, and its on_death event, is an object of up to 1,048,576 bytes and 64 levels, '
+                'with numbers up to 1e308'
+        when t.asked_by is not null and not foja.is_asked(u, t.asked_by)
+                and u.entity_id is distinct from (select i.installation_id from foja.installation i)
+            then format('bad_payload: %s is requested by an event of the kind %s: the key of the job is the number of that event, '
+                'and its payload has fields of it', u.type, t.asked_by) end) w(problem)
+    where w.problem is not null limit 1;
+    perform foja.refuse_problem(problem);
+end $$;
+
+-- Write these jobs, except those whose key is known; return the new ones. For guards, which know what they ask for; others ask
+-- by `insert_jobs`. `p_tries` takes the place of the tries of their types.
+create function foja.write_jobs(p_jobs foja.new_job[], p_tries integer[] default null) returns setof foja.job
+language plpgsql as $$
+begin
+    -- Numbered as they were given, written in the order of their keys: two callers never wait for each other.
+    return query
+    insert into foja.job (job_id, type, entity_id, correlation_id, tenant, dedupe_key, serial, head, priority, run_at,
+        payload, max_tries, on_death)
+    overriding system value
+    select u.job_id, u.type, u.entity_id, coalesce(u.correlation_id, u.entity_id), u.tenant, u.dedupe_key, t.serial,
+        not t.serial, coalesce(u.priority, 1), clock_timestamp() + make_interval(secs => coalesce(u.delay, 0)),
+        coalesce(u.payload, '{}')::jsonb, coalesce(p_tries[u.place], t.max_tries), u.on_death::jsonb
+    from (select g.*, nextval('foja.job_job_id_seq') as job_id from unnest(p_jobs) with ordinality g(type, entity_id, tenant,
+        dedupe_key, payload, delay, priority, on_death, correlation_id, place) offset 0) u
+    cross join lateral (select * from foja.job_type o where o.type = u.type offset 0) t
+    order by u.entity_id, u.type, u.dedupe_key, u.job_id
+    on conflict (entity_id, type, dedupe_key) do nothing returning *;
 end $$;
 
 -- Queue these jobs, except those whose key is known; return how many are new. The streams of serial types are locked.
@@ -146,28 +148,14 @@ create function foja.insert_jobs(p_jobs foja.new_job[]) returns bigint
 language plpgsql as $$
 declare
     added bigint;
-    serial boolean := exists (select from unnest(p_jobs) u join foja.job_type t using (type) where t.serial);
 begin
     perform foja.check_jobs(p_jobs);
     if exists (select from unnest(p_jobs) u where u.on_death is not null) then
         perform foja.check_on_death(p_jobs);
     end if;
     perform foja.check_asker(p_jobs);
-    -- Numbered as they were given, written in the order of their keys: two callers never wait for each other.
-    with given as materialized (
-        select u.*, nextval('foja.job_job_id_seq') as job_id from unnest(p_jobs) u
-    )
-    insert into foja.job (job_id, type, entity_id, correlation_id, tenant, dedupe_key, serial, head, priority, run_at, payload,
-        max_tries, on_death)
-    overriding system value
-    select u.job_id, u.type, u.entity_id, coalesce(u.correlation_id, u.entity_id), u.tenant, u.dedupe_key, t.serial,
-        not t.serial, coalesce(u.priority, 1), clock_timestamp() + make_interval(secs => coalesce(u.delay, 0)),
-        coalesce(u.payload, '{}')::jsonb, t.max_tries, u.on_death::jsonb
-    from given u join foja.job_type t on t.type = u.type
-    order by u.entity_id, u.type, u.dedupe_key, u.job_id
-    on conflict (entity_id, type, dedupe_key) do nothing;
-    get diagnostics added = row_count;
-    if serial then
+    select count(*) into added from foja.write_jobs(p_jobs);
+    if exists (select from unnest(p_jobs) u join foja.job_type t using (type) where t.serial) then
         perform foja.promote(array_agg(u.entity_id), array_agg(u.type)) from unnest(p_jobs) u;
     end if;
     return added;
@@ -186,7 +174,7 @@ end $$;
 create function foja.enqueue_job_v1(
     type text, entity_id uuid, dedupe_key text, payload jsonb default '{}', delay interval default '0',
     priority integer default 1, on_death jsonb default null, correlation_id uuid default null,
-    tenant text default coalesce(nullif(current_setting('foja.tenant', true), ''), 'default')
+    tenant text default foja.acting_tenant()
 ) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

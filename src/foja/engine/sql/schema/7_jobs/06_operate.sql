@@ -42,18 +42,20 @@ begin
     return coalesce(cardinality(dropped), 0);
 end $$;
 
--- Cancel jobs of a stream by type and key, for a domain that holds the stream's lock; return how many.
-create function foja.cancel_keys(p_entity uuid, p_type text, p_key text[], p_reason text) returns bigint
+-- Cancel jobs whose end the domain records by itself, under the locks of their streams; return how many.
+create function foja.cancel_quietly(p_job bigint[], p_reason text) returns bigint
 language plpgsql as $$
-declare
-    ids bigint[];
 begin
-    select array_agg(j.job_id order by j.job_id) into ids
-    from (select * from foja.job x where x.entity_id = p_entity and x.type = p_type and x.dedupe_key = any (p_key)
-        order by x.job_id for no key update) j;
-    update foja.job j set silent = true where j.job_id = any (ids) and j.on_death is not null;  -- the domain ended it
-    return coalesce(foja.cancel_locked_jobs(ids, p_reason), 0);
+    perform from foja.job j where j.job_id = any (p_job) order by j.job_id for no key update;
+    update foja.job j set silent = true where j.job_id = any (p_job) and j.on_death is not null;
+    return coalesce(foja.cancel_locked_jobs(array(select each from unnest(p_job) each order by each), p_reason), 0);
 end $$;
+
+-- The same for jobs of a stream by type and key.
+create function foja.cancel_keys(p_entity uuid, p_type text, p_key text[], p_reason text) returns bigint
+language sql
+return foja.cancel_quietly(array(select j.job_id from foja.job j
+    where j.entity_id = p_entity and j.type = p_type and j.dedupe_key = any (p_key)), p_reason);
 
 -- Those of these jobs whose tenant this transaction acts for: the others are unknown here.
 create function foja.own_jobs(p_job bigint[]) returns bigint[]

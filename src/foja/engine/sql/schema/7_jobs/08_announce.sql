@@ -57,13 +57,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     group by t.type having sum(waiting.jobs) > 0 order by t.type
 $$;
 
-revoke execute on function foja.announce_worker_v1, foja.unhandled_types_v1 from public;
 grant execute on function foja.announce_worker_v1 to foja_worker, foja_sweeper;
 grant execute on function foja.unhandled_types_v1 to foja_worker, service_role, foja_api, foja_reader;
-grant select on foja.worker to foja_worker, service_role, foja_api, foja_reader;
-
-alter table foja.worker enable row level security, force row level security;
-create policy owner_works on foja.worker to current_user using (true) with check (true);
-create policy installation_reads on foja.worker for select to foja_worker, service_role, foja_reader using (true);
-create policy tenant_reads on foja.worker for select to foja_api
-    using (tenant is null or tenant = (select nullif(current_setting('foja.tenant', true), '')));
+select foja.share_rows('foja.worker', 'foja_api');
+create policy shared_workers on foja.worker for select to foja_api using (tenant is null);
+select foja.restrict_functions();

@@ -19,21 +19,5 @@ begin atomic
         '[[:space:][:punct:]]+') w where w <> '' limit 32;
 end;
 
--- Write the words of a document that was added.
-create function foja.index_document(p_entity uuid, p_tenant text, p_at timestamptz, p_name text, p_sha256 text) returns void
-language sql
-begin atomic
-    insert into foja.document_word (entity_id, word, tenant, added_at)
-    select p_entity, w, p_tenant, p_at from (select foja.words_of(p_name) union select '#' || p_sha256) found (w)
-    on conflict do nothing;
-end;
-
-grant select on foja.document_word to foja_worker, service_role, foja_api, foja_reader;
-revoke execute on function foja.words_of, foja.index_document from public;
+select foja.share_rows('foja.document_word', 'foja_api');
 grant execute on function foja.words_of to foja_worker, service_role, foja_api, foja_reader;
-
-alter table foja.document_word enable row level security, force row level security;
-
-create policy owner_works on foja.document_word to current_user using (true) with check (true);
-create policy installation_reads on foja.document_word for select to foja_worker, service_role, foja_reader using (true);
-create policy tenant_reads on foja.document_word for select to foja_api using (tenant = (select nullif(current_setting('foja.tenant', true), '')));

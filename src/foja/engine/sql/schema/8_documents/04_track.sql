@@ -1,86 +1,79 @@
 -- The guards of every event of a document, called in the event's own transaction.
 
--- `*.confirmed`: once, for an attempt that is open, or with `late: true` for one that has ended.
-create function foja.track_confirmation(new foja.event, payload jsonb, a foja.attempt) returns void
+-- `*.confirmed`, each of its own document: once, for an attempt that is open, or with `late: true` for one that has ended.
+create function foja.confirm_attempts(p_entity uuid[], p_seq bigint[]) returns void
 language plpgsql as $$
+declare
+    problem text;
+    attempts foja.attempt[];
 begin
-    if foja.is_confirmed(a.entity_id, a.evidence, a.witness_hash) then
-        perform foja.refuse('already_confirmed', format('%s of %s is confirmed', a.evidence, a.witness_hash));
-    elsif a.state <> 'open' and payload -> 'late' is distinct from 'true' then
-        perform foja.refuse('attempt_not_open', format('attempt %s at %s has ended', a.attempt, a.evidence));
-    elsif new.kind = 'tsa.confirmed' and (payload ->> 'token_b64' = '' or foja.moment(payload ->> 'gen_time') is null
-                or (payload ? 'blinding_b64') <> (payload ? 'path_b64'))
-            or new.kind = 'anchor.confirmed' and foja.moment(payload ->> 'confirmed_at') is null then
-        perform foja.refuse('bad_payload', format('%s needs its proof and a valid time', new.kind));
-    elsif foja.moment(coalesce(payload ->> 'gen_time', payload ->> 'confirmed_at')) > new.at + interval '5 minutes' then
-        perform foja.refuse('bad_payload', format('the time of %s is after the database''s clock, %s', new.kind, new.at));
-    end if;
-    perform foja.end_attempt(a, 'confirmed');
+    select min(coalesce(r.problem, case
+            -- Not `exists`: planned while the table is empty, that would hash the whole of it, for ever.
+            when (select true from foja.attempt c where c.entity_id = (r.a).entity_id and c.evidence = (r.a).evidence
+                    and c.witness_hash = (r.a).witness_hash and c.state = 'confirmed' limit 1)
+                then format('already_confirmed: %s of %s is confirmed', (r.a).evidence, (r.a).witness_hash)
+            when (r.a).state <> 'open' and r.payload -> 'late' is distinct from 'true'
+                then format('attempt_not_open: attempt %s at %s has ended', (r.a).attempt, (r.a).evidence)
+            when (r.new).kind = 'tsa.confirmed' and (r.payload ->> 'token_b64' = ''
+                        or (r.payload ? 'blinding_b64') <> (r.payload ? 'path_b64'))
+                    or (r.new).kind in ('tsa.confirmed', 'anchor.confirmed') and said.moment is null
+                then format('bad_payload: %s needs its proof and a valid time', (r.new).kind)
+            when said.moment > (r.new).at + interval '5 minutes' then format(
+                'bad_payload: the time of %s is after the database''s clock, %s', (r.new).kind, (r.new).at) end)),
+        array_agg(r.a)
+    into problem, attempts from foja.reports(p_entity, p_seq) r
+    cross join lateral (select foja.moment(coalesce(r.payload ->> 'gen_time', r.payload ->> 'confirmed_at')) offset 0) said(moment);
+    perform foja.refuse_problem(problem);
+    perform foja.end_attempts(attempts, 'confirmed');
+end $$;
+
+-- `anchor.submitted`, each of its own document: once, for an open attempt.
+create function foja.submit_attempts(p_entity uuid[], p_seq bigint[]) returns void
+language plpgsql as $$
+declare
+    problem text;
+    attempts foja.attempt[];
+    seqs bigint[];
+begin
+    select min(coalesce(r.problem, case
+            when (r.a).state <> 'open' then format('attempt_not_open: attempt %s at %s has ended', (r.a).attempt, (r.a).evidence)
+            when (r.a).submitted_seq is not null then format('already_submitted: event %s submitted attempt %s at %s',
+                (r.a).submitted_seq, (r.a).attempt, (r.a).evidence) end)),
+        array_agg(r.a), array_agg((r.new).seq)
+    into problem, attempts, seqs from foja.reports(p_entity, p_seq) r;
+    perform foja.refuse_problem(problem);
+    update foja.attempt x set submitted_seq = t.seq
+    from (select u.seq, o.place from unnest(attempts, seqs) u(entity_id, evidence, witness_hash, attempt, asked_seq, deadline,
+            state, tenant, submitted_seq, seq)
+        cross join lateral (select a.ctid as place from foja.attempt a where a.entity_id = u.entity_id
+            and a.evidence = u.evidence and a.witness_hash = u.witness_hash and a.attempt = u.attempt offset 0) o) t
+    where x.ctid = t.place;
 end $$;
 
 -- `*.failed`, `anchor.timeout`: once, for an open attempt; `reorged` takes the confirmation of a network back, and
 -- `token_refused` that of a timestamp.
-create function foja.track_failure(payload jsonb, a foja.attempt) returns void
+create function foja.track_failure(p_entity uuid, p_seq bigint) returns void
 language plpgsql as $$
 declare
-    taken_back boolean := a.evidence <> 'artifact'
-        and payload ->> 'failure_code' = case a.evidence when 'tsa' then 'token_refused' else 'reorged' end;
+    r record;
+    a foja.attempt;
+    taken_back boolean;
 begin
+    select * into r from foja.reports(array[p_entity], array[p_seq]);
+    perform foja.refuse_problem(r.problem);
+    a := r.a;
+    taken_back := a.evidence <> 'artifact'
+        and r.payload ->> 'failure_code' = case a.evidence when 'tsa' then 'token_refused' else 'reorged' end;
     if a.state <> (case when taken_back then 'confirmed' else 'open' end) then
         perform foja.refuse('attempt_not_open', format('attempt %s at %s has ended', a.attempt, a.evidence));
-    elsif a.evidence in ('polygon', 'bitcoin', 'rekor') and payload ->> 'failure_code' not in ('calendars_refused', 'dropped',
+    elsif a.evidence in ('polygon', 'bitcoin', 'rekor') and r.payload ->> 'failure_code' not in ('calendars_refused', 'dropped',
             'job_died', 'log_refused', 'max_attempts', 'missing_tx_hash', 'nonce_spent', 'proof_invalid', 'receipt_status',
             'refused', 'reorged', 'timeout') then
-        perform foja.refuse('bad_payload', format('%s is not a failure code of an anchor', payload ->> 'failure_code'));
+        perform foja.refuse('bad_payload', format('%s is not a failure code of an anchor', r.payload ->> 'failure_code'));
     end if;
-    perform foja.end_attempt(a, case when taken_back then 'reorged' else 'failed' end);
+    perform foja.end_attempts(array[a], case when taken_back then 'reorged' else 'failed' end);
     if taken_back then
         perform foja.supersede_attempts(a.entity_id, 'its evidence was taken back');
-    end if;
-end $$;
-
--- `anchor.submitted`: once, for an open attempt.
-create function foja.track_submission(new foja.event, a foja.attempt) returns void
-language plpgsql as $$
-begin
-    if a.state <> 'open' then
-        perform foja.refuse('attempt_not_open', format('attempt %s at %s has ended', a.attempt, a.evidence));
-    elsif a.submitted_seq is not null then
-        perform foja.refuse('already_submitted',
-            format('event %s submitted attempt %s at %s', a.submitted_seq, a.attempt, a.evidence));
-    end if;
-    update foja.attempt x set submitted_seq = new.seq where x.entity_id = a.entity_id and x.evidence = a.evidence
-        and x.witness_hash = a.witness_hash and x.attempt = a.attempt;
-end $$;
-
--- The report of a worker or of the sweeper about an attempt.
-create function foja.track_attempt_end(new foja.event, payload jsonb, d foja.document) returns void
-language plpgsql as $$
-declare
-    subject text := split_part(new.kind, '.', 1);
-    outcome text := split_part(new.kind, '.', 2);
-    reported text := case subject when 'anchor' then payload ->> 'network' else subject end;
-    witness text := payload ->> 'witness_hash';
-    a foja.attempt;
-begin
-    if subject = 'anchor' then
-        perform foja.check_network(reported, new.kind, new.source);
-    end if;
-    if d.requested_seq is null then
-        perform foja.refuse('precondition_failed:missing_request', 'protection was not requested');
-    elsif reported not in ('tsa', 'artifact') and not exists (select from foja.attempt t where t.entity_id = new.entity_id
-            and t.evidence = 'tsa' and t.witness_hash = witness and t.state in ('confirmed', 'reorged')) then
-        perform foja.refuse('precondition_failed:missing_tsa_for_witness_hash', format('%s has no timestamp', witness));
-    end if;
-    a := foja.find_attempt(new.entity_id, reported, witness, foja.attempt_number(payload));
-    if a.entity_id is null then
-        perform foja.refuse('precondition_failed:not_asked', format('%s of %s has no such attempt', reported, witness));
-    elsif outcome = 'confirmed' then
-        perform foja.track_confirmation(new, payload, a);
-    elsif outcome in ('failed', 'timeout') then
-        perform foja.track_failure(payload, a);
-    else
-        perform foja.track_submission(new, a);
     end if;
 end $$;
 
@@ -105,30 +98,36 @@ begin
     on conflict do nothing;
 end $$;
 
--- `artifact.finalized`: once, when everything that the last request requires was confirmed before it was built.
-create function foja.track_finalization(new foja.event, payload jsonb, d foja.document) returns void
+-- `artifact.finalized`, each of its own document: once, when everything that the last request requires was confirmed before it
+-- was built.
+create function foja.finalize_documents(p_entity uuid[], p_seq bigint[]) returns void
 language plpgsql as $$
 declare
-    a foja.attempt;
-    problem text := foja.artifact_problem(payload);
+    problem text;
+    attempts foja.attempt[];
+    documents uuid[];
+    renewals timestamptz[];
+    due record;
 begin
-    perform foja.check_live(d);
-    if problem is not null then
-        perform foja.refuse('bad_payload', problem);
-    elsif payload ->> 'verdict' <> 'TOTAL_PASSED' then
-        perform foja.refuse('bad_payload', format('an artifact is final only if the judge passes it, not with %s',
-            payload ->> 'verdict'));
-    end if;
-    perform foja.check_turn(d, 'artifact', d.witness_hash);
-    a := foja.find_attempt(new.entity_id, 'artifact', d.witness_hash, foja.attempt_number(payload));
-    if a.entity_id is null or a.state <> 'open' or a.witness_hash <> d.witness_hash
-            or a.asked_seq <= d.requested_seq then
-        perform foja.refuse('attempt_not_open', 'no attempt at the artifact is open');
-    end if;
-    perform foja.end_attempt(a, 'confirmed');
-    update foja.document set finalized = true, renew_before = foja.moment(payload ->> 'renew_before')
-    where entity_id = new.entity_id;
-    perform foja.plan_renewals(new.tenant);
+    select min(coalesce(foja.standing_problem(d), 'bad_payload: ' || foja.artifact_problem(w.p), case
+            when w.p ->> 'verdict' <> 'TOTAL_PASSED' then format(
+                'bad_payload: an artifact is final only if the judge passes it, not with %s', w.p ->> 'verdict')
+            else coalesce(foja.turn_problem(d, 'artifact', d.witness_hash), case
+                when (a.state = 'open' and a.witness_hash = d.witness_hash and a.asked_seq > d.requested_seq) is not true
+                    then 'attempt_not_open: no attempt at the artifact is open' end) end)),
+        array_agg(a), array_agg(new.entity_id), array_agg(foja.moment(w.p ->> 'renew_before'))
+    into problem, attempts, documents, renewals
+    from foja.events_at(p_entity, p_seq) new cross join lateral foja.document_at(new.entity_id) d
+    cross join lateral (select new.payload::jsonb as p offset 0) w
+    left join lateral foja.find_attempt(new.entity_id, 'artifact', d.witness_hash, foja.attempt_number(w.p)) a on true;
+    perform foja.refuse_problem(problem);
+    perform foja.end_attempts(attempts, 'confirmed');
+    for due in select r.renew_before, array_agg(r.document) as documents from unnest(documents, renewals) r(document, renew_before)
+        group by r.renew_before
+    loop  -- mostly once: the certificates of an authority expire at one time
+        update foja.document d set finalized = true, renew_before = due.renew_before where d.entity_id = any (due.documents);
+    end loop;
+    perform foja.plan_renewals(t.tenant) from (select distinct d.tenant from foja.document d where d.entity_id = any (documents)) t;
 end $$;
 
 -- Why this payload does not record a signature, or null. The signature itself is checked by every reader: an event
@@ -166,18 +165,39 @@ begin
     end if;
 end $$;
 
--- Events about the document itself.
+-- `document.added`: once, as the first event. The words of a document are what a search finds.
+create function foja.add_documents(p_entity uuid[], p_seq bigint[]) returns void
+language plpgsql as $$
+declare
+    problem text;
+begin
+    with given as materialized (
+        select new.entity_id, new.seq, new.tenant, new.at, p ->> 'sha256' as digest, p ->> 'name' as title,
+            foja.as_uuid(p ->> 'predecessor') as predecessor
+        from foja.events_at(p_entity, p_seq) new cross join lateral (select new.payload::jsonb as p offset 0) body
+    ), added as (
+        insert into foja.document (entity_id, tenant, added_seq, witness_hash, witness_status, predecessor)
+        select g.entity_id, g.tenant, g.seq, g.digest, 'ready', g.predecessor from given g
+        on conflict do nothing returning entity_id
+    ), indexed as (
+        insert into foja.document_word (entity_id, word, tenant, added_at)
+        select g.entity_id, found.word, g.tenant, g.at from given g
+        cross join lateral (select '#' || g.digest union all select foja.words_of(g.title)) found(word)
+        where found.word is not null
+        on conflict do nothing
+    )
+    select min(case when not foja.is_hash(g.digest) then 'bad_payload: sha256 must be 64 hexadecimal digits in lower case'
+        when g.entity_id not in (select a.entity_id from added a)
+            then format('already_added: document.added must be the first event of %s', g.entity_id) end)
+    into problem from given g;
+    perform foja.refuse_problem(problem);
+end $$;
+
+-- Other events about the document itself.
 create function foja.track_lifecycle(new foja.event, payload jsonb, d foja.document) returns void
 language plpgsql as $$
 begin
-    if new.kind = 'document.added' then
-        if d.added_seq is distinct from new.seq then
-            perform foja.refuse('already_added', format('document.added must be the first event of %s', d.entity_id));
-        elsif not foja.is_hash(payload ->> 'sha256') then
-            perform foja.refuse('bad_payload', 'sha256 must be 64 hexadecimal digits in lower case');
-        end if;
-        perform foja.index_document(new.entity_id, new.tenant, new.at, payload ->> 'name', payload ->> 'sha256');
-    elsif d.closed = 'archived' or d.closed is not null and new.kind <> 'document.archived' then
+    if d.closed = 'archived' or d.closed is not null and new.kind <> 'document.archived' then
         perform foja.refuse('document_closed', format('%s was %s', d.entity_id, d.closed));
     elsif new.kind in ('document.revoked', 'document.archived') then
         update foja.document set closed = split_part(new.kind, '.', 2) where entity_id = new.entity_id;
@@ -210,37 +230,14 @@ begin
     end if;
 end $$;
 
--- Apply one event to the tables beside the events, or refuse it.
-create function foja.apply_document_event(new foja.event) returns void
+-- Events of a kind without a guard for many.
+create function foja.track_document(new foja.event, payload jsonb, d foja.document) returns void
 language plpgsql as $$
-declare
-    d foja.document;
-    payload jsonb := new.payload;
 begin
-    if new.seq > 0 then
-        select * into d from foja.document where entity_id = new.entity_id;
-    end if;
-    if d.entity_id is null then
-        -- One insert with everything that `document.added` names, instead of an insert and an update.
-        insert into foja.document (entity_id, tenant, added_seq, witness_hash, witness_status, predecessor)
-        values (new.entity_id, new.tenant, case new.kind when 'document.added' then new.seq end,
-            case new.kind when 'document.added' then payload ->> 'sha256' end,
-            case new.kind when 'document.added' then 'ready' else 'missing' end,
-            case new.kind when 'document.added' then foja.as_uuid(payload ->> 'predecessor') end)
-        returning * into d;
-    end if;
-    if payload -> 'witness_hash' is not null and not foja.is_hash(payload ->> 'witness_hash') then
-        perform foja.refuse('bad_payload', 'witness_hash must be a SHA-256 digest: 64 hexadecimal digits in lower case');
-    elsif new.kind = 'document.protected.requested' then
-        perform foja.track_request(new, payload, d);
-    elsif new.kind like 'document.%' then
+    if new.kind like 'document.%' then
         perform foja.track_lifecycle(new, payload, d);
-    elsif new.kind like 'job.%' then
-        perform foja.track_attempt(new, payload, d);
     elsif new.kind = 'protection.retry.requested' then
         perform foja.check_retry(payload, d);
-    elsif new.kind = 'artifact.finalized' then
-        perform foja.track_finalization(new, payload, d);
     elsif new.kind = 'artifact.renewed' then
         if not d.finalized then
             perform foja.refuse('precondition_failed:not_final', 'only a final artifact can be renewed');
@@ -249,29 +246,61 @@ begin
         end if;
         update foja.document set renew_before = foja.moment(payload ->> 'renew_before') where entity_id = new.entity_id;
     else
-        perform foja.track_attempt_end(new, payload, d);
+        perform foja.track_failure(new.entity_id, new.seq);
     end if;
 end $$;
 
-create function foja.track_document(new foja.event) returns void
+-- Apply events of one kind, each of its own document, to the tables beside the events, or refuse one. The attempts at all
+-- evidence are opened by one guard. Documents, attempts and jobs are looked up one by one, never joined: a plan that was made
+-- while the tables were empty would read them whole, and for each document all events of the batch.
+create function foja.apply_document_events(p_kind text, p_entity uuid[], p_seq bigint[]) returns void
 language plpgsql as $$
 begin
-    perform foja.apply_document_event(new);
-    if new.kind = 'document.protected.requested' then
-        perform foja.check_ability((new.payload -> 'required_evidence')::jsonb);
-    elsif new.kind = 'document.added' and new.payload ->> 'predecessor' is not null then
-        perform foja.check_predecessor(new, new.payload ->> 'predecessor');
+    if exists (select from foja.events_at(p_entity, p_seq) new where not foja.is_hash(coalesce(new.payload ->> 'witness_hash',
+            case when new.payload -> 'witness_hash' is null then repeat('0', 64) end))) then
+        perform foja.refuse('bad_payload', 'witness_hash must be a SHA-256 digest: 64 hexadecimal digits in lower case');
+    elsif p_kind = 'document.added' then
+        perform foja.add_documents(p_entity, p_seq);
+        return;
     end if;
+    insert into foja.document (entity_id, tenant) select new.entity_id, new.tenant from foja.events_at(p_entity, p_seq) new
+    where (select d.entity_id from foja.document d where d.entity_id = new.entity_id) is null;
+    case
+        when p_kind = 'document.protected.requested' then perform foja.request_documents(p_entity, p_seq);
+        when p_kind like 'job.%' then perform foja.open_attempts(p_entity, p_seq);
+        when p_kind like '%.confirmed' then perform foja.confirm_attempts(p_entity, p_seq);
+        when p_kind = 'anchor.submitted' then perform foja.submit_attempts(p_entity, p_seq);
+        when p_kind = 'artifact.finalized' then perform foja.finalize_documents(p_entity, p_seq);
+        else perform foja.track_document(new, new.payload::jsonb, d)
+            from foja.events_at(p_entity, p_seq) new cross join lateral foja.document_at(new.entity_id) d;
+    end case;
 end $$;
 
+-- The guard of documents. Events of one kind are applied together, the first event of each document before its second.
 create function foja.track_documents(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns integer[]
 language plpgsql as $$
+declare
+    part record;
 begin
     if not p_at_head then
         perform foja.refuse('bad_reservation', 'a document has no reserved numbers; append without a number');
-    elsif foja.track_together(p_entity, p_seq) is null then
-        perform foja.track_document(new) from foja.events_at(p_entity, p_seq) new;
     end if;
+    for part in
+        select u.kind, array_agg(u.entity_id) as documents, array_agg(u.seq) as seqs from (
+            select e.entity_id, e.seq, row_number() over (partition by e.entity_id order by e.seq) as turn,
+                case when e.kind like 'job.%' then 'job.required' else e.kind end as kind
+            from foja.events_at(p_entity, p_seq) e) u
+        group by u.turn, u.kind order by u.turn
+    loop
+        perform foja.apply_document_events(part.kind, part.documents, part.seqs);
+        if part.kind = 'document.protected.requested' then
+            perform foja.check_ability(asked.required) from (select distinct (e.payload -> 'required_evidence')::jsonb
+                from foja.events_at(part.documents, part.seqs) e) asked(required);
+        elsif part.kind = 'document.added' then
+            perform foja.check_predecessor(e, e.payload ->> 'predecessor') from foja.events_at(part.documents, part.seqs) e
+            where e.payload ->> 'predecessor' is not null;
+        end if;
+    end loop;
     return null;
 end $$;
 
@@ -302,7 +331,7 @@ begin
             insert into foja.document (entity_id, tenant, added_seq, witness_status)
             values (old.entity_id, old.tenant, old.seq, 'ready');
         else
-            perform foja.apply_document_event(old);
+            perform foja.apply_document_events(old.kind, array[old.entity_id], array[old.seq]);
         end if;
     end loop;
     return before is distinct from foja.tracked(p_entity);

@@ -240,8 +240,4 @@ begin
         perform foja.wake_domain(name);
     end if;
 end $$;
-
-revoke execute on function
-    foja.require, foja.sources_of, foja.check_name, foja.check_names, foja.check_contents, foja.ensure_role, foja.adopt_roles,
-    foja.register_kind, foja.register_job_type, foja.each_with, foja.complete_definition, foja.register_domain
-    from public;
+select foja.restrict_functions();

@@ -118,7 +118,9 @@ class Page:
 
     def _form_token(self) -> str:
         """Return the token that the forms of this session need; empty without a session."""
-        cookie = read_cookie(self.request, context_of(self.request).front, "session")
+        if self.visitor is None or self.visitor.credential != "session":
+            return ""
+        cookie = read_cookie(self.request, self.visitor.ctx.front, "session")
         return form_token(cookie) if cookie else ""
 
     def address(self, **changes: object) -> str:
