@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -15,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
 from foja.engine.ledger.event import Event, Transient
+from foja.pure.core.serializer import serialize
 from foja.pure.pages import Rows
 
 
@@ -62,7 +64,10 @@ VALUES: Mapping[Any, Callable[[Any], Any]] = {
 
 
 def as_json(value: Any) -> Any:
-    """Return a value as JSON has it: ids and times as texts, bytes in Base64, several as a list."""
+    """Return an argument as JSON has it: ids and times as texts, bytes in Base64, several as a list.
+
+    A mapping is a payload of the caller, and stays as it is.
+    """
     if isinstance(value, UUID):
         return str(value)
     if isinstance(value, bytes):
@@ -71,11 +76,18 @@ def as_json(value: Any) -> Any:
         return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: as_json(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, Mapping):
-        return {name: as_json(each) for name, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [as_json(each) for each in value]
     return value
+
+
+def encode(value: Any) -> bytes:
+    """Return JSON, or raise `NotCanonical`, as the library does, for what has no JSON form."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        serialize(value)  # it says what and where
+        raise
 
 
 def decode(hint: Any, found: Any) -> Any:

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import httpx
 
-from foja.client.encoding import as_json, decode
+from foja.client.encoding import as_json, decode, encode
 from foja.client.problems import error_of
 from foja.engine.ledger.event import Event
 from foja.errors import FojaError, Unavailable
@@ -69,7 +69,7 @@ class Transport:
         """Do an act of the server and return what the library returns for it."""
         address = template.format(**{name: quote(str(each), safe="") for name, each in (path or {}).items()})
         headers = {} if key is None else {"Idempotency-Key": key}
-        json = body and as_json(body)
+        json = body and {name: as_json(each) for name, each in body.items()}
         request = Request(method, address, params=query or {}, json=json, headers=headers, safe=safe)
         got = await self.send(request)
         found: Answer = decode(answer, got.json())
@@ -107,15 +107,18 @@ class Transport:
 
     async def _try(self, request: Request) -> httpx.Response:
         content = request.content() if callable(request.content) else request.content
+        headers = dict(request.headers)
+        if request.json is not None:
+            content = encode(request.json)
+            headers["Content-Type"] = "application/json"
         try:
             answer = await self._client.request(
                 request.method,
                 request.path,
                 params=_given(request.params),
-                json=request.json,
                 content=content,
                 files=request.files,
-                headers=request.headers,
+                headers=headers,
             )
         except httpx.HTTPError as error:
             again = request.safe or isinstance(error, _UNSENT)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
@@ -40,6 +42,11 @@ async def test_append_with_a_key_and_an_expected_number(surface: Any) -> None:
         (errors.BadPayload, "bad_payload", {"payload": {}}),
         (errors.WrongExpectedSeq, "wrong_expected_seq", {"expected_seq": 0}),
         (errors.IdempotencyConflict, "idempotency_conflict", {"idempotency_key": "k"}),
+        # The client raised ValueError or TypeError, or recorded another value than was given.
+        *(
+            (errors.NotCanonical, "not_canonical", {"payload": {"content": [each]}})
+            for each in (float("nan"), "\ud800", Decimal(1), b"bytes", datetime.now(UTC), {1}, uuid4())
+        ),
     ],
 )
 async def test_a_refused_append_has_its_class(surface: Any, error: Any, code: str, more: Any) -> None:
