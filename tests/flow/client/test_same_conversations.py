@@ -173,8 +173,10 @@ async def test_a_stream_of_a_domain_of_yours(app: App, admin: Admin, surface: An
     await app.publish()
     assert (await errand.prove(0)).verify(app.trust).verdict == "TOTAL_PASSED"
     assert (await errand.protect(["tsa"])).custody == "stored"
+    await errand.erase(2, reason="asked to")
+    assert [each.payload for each in await errand.events(after=1, limit=1)] == [None]
     with pytest.raises(errors.NotErasable):
-        await errand.erase(2, reason="asked to")
+        await errand.erase(3, reason="asked to")  # the record of the erasure
 
 
 async def test_jobs_are_queued_listed_retried_and_cancelled(admin: Admin, surface: Any) -> None:
