@@ -19,7 +19,7 @@ LONG = ("--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "60"
 
 
 def fuzz(run: Run, spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
-    """Start a server and run schemathesis against it, with a key: a first one that it makes would end the rest."""
+    """Start a server and run schemathesis against it, with a key: the first that it made would end all."""
     key = run("access", "create", "--scopes", "admin", "--installation", "--json").document["key"]
     monkeypatch.setenv("FOJA_RATE_LIMIT", "0")
     monkeypatch.setenv(
@@ -33,11 +33,11 @@ def fuzz(run: Run, spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatc
     limits = ["--request-timeout", "300", "--max-response-time", "300", "--suppress-health-check", "all"]
     # `test_openapi` asks as a stranger.
     limits += ["--generation-database", "none", "--exclude-checks", "ignored_auth"]
-    limits += ["--header", f"Authorization: Bearer {key}"]
     ran = subprocess.run(
         [command, "--config-file", str(FOLDER / "schemathesis.toml"), "run", *checked, *limits, *options],
         env={
             **os.environ,
+            "FOJA_TEST_KEY": key,
             "SCHEMATHESIS_HOOKS": "tests.flow.http.schemathesis_hooks",
             "PYTHONPATH": str(Path.cwd()),
         },
