@@ -73,7 +73,10 @@ async def migrate(
     """
     check_target(to, folder)
     async with session(conn_url) as conn:
-        return await move(conn, to, report, folder=folder, lock_timeout=lock_timeout, patience=patience)
+        moved = await move(conn, to, report, folder=folder, lock_timeout=lock_timeout, patience=patience)
+        # The server notices a closed connection a moment later: until then the next caller would wait.
+        await conn.execute(query("release_locks"))
+        return moved
 
 
 def check_target(to: int | None, folder: Traversable | None = None) -> None:

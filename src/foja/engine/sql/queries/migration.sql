@@ -16,6 +16,10 @@ select pg_try_advisory_lock(%(key)s);
 -- Wait for the migration lock.
 select pg_advisory_lock(%(key)s);
 
+-- name: release_locks
+-- Release the advisory locks of this session.
+select pg_advisory_unlock_all();
+
 -- name: access_state
 -- Whether this login owns the schema, and which of Foja's roles do not exist or lack their grants.
 select pg_has_role(current_user, n.nspowner, 'member'), array(
