@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
@@ -10,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from foja.engine.health.service import ANSWER_SECONDS, outage
 from foja.engine.tasks import within
 from foja.errors import Unavailable
+from foja.extras import is_installed
 from foja.interfaces.operations import OPERATIONS
 from foja.interfaces.web.access import login
 from foja.interfaces.web.access.cors import shared
@@ -17,7 +20,7 @@ from foja.interfaces.web.access.front import LOCAL_NAMES, host_name
 from foja.interfaces.web.binding import BoundRoute, OperationRoute
 from foja.interfaces.web.context import WebContext
 from foja.interfaces.web.documents import additions, evidence
-from foja.interfaces.web.endpoints.optional import optional_operations
+from foja.interfaces.web.endpoints.optional import OPTIONAL, optional_operations
 from foja.interfaces.web.galleries import routes as galleries
 from foja.interfaces.web.galleries import variants
 from foja.interfaces.web.log import files as log_files
@@ -50,10 +53,15 @@ ROUTES = (
 
 def create_application(ctx: WebContext) -> ASGIApp:
     """Return the application; while there are no keys, it accepts only local host names."""
-    web = Starlette(routes=[*ROUTES, *map(OperationRoute, optional_operations())])
+    web = Starlette(routes=[*ROUTES, *_optional(frozenset(filter(is_installed, OPTIONAL)))])
     web.state.ctx = ctx
     add_problems(web, login.to_login, error_page)
     return shared(LocalNames(web, ctx), ctx.front)
+
+
+@cache
+def _optional(installed: frozenset[str]) -> tuple[OperationRoute, ...]:
+    return tuple(map(OperationRoute, optional_operations(installed)))
 
 
 def create_metrics_application(ctx: WebContext) -> ASGIApp:

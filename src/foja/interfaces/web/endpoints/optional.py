@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import import_module
 
 from starlette.responses import Response
 
-from foja.extras import install_command, is_installed
+from foja.extras import install_command
 from foja.interfaces.web.caller import Caller
 from foja.interfaces.web.operation import HttpOperation
 from foja.interfaces.web.problems import Rejected
@@ -19,10 +19,10 @@ OPTIONAL = {
 }
 
 
-def optional_operations() -> Iterator[HttpOperation]:
-    """Yield the operations of each extra, or those that say how to install it."""
+def optional_operations(installed: Collection[str]) -> Iterator[HttpOperation]:
+    """Yield the operations of each extra that is installed, and of the others those that say how to do it."""
     for extra, (module, address) in OPTIONAL.items():
-        if is_installed(extra):
+        if extra in installed:
             yield from import_module(module).OPERATIONS
         else:
             yield from _missing(extra, address)
