@@ -18,8 +18,8 @@ from foja.engine.observe.audit import audit
 from foja.engine.observe.findings import CheckReport
 from foja.errors import Unavailable
 from foja.pure.models.health.part import State
+from tests.database.operation.test_alerts import Recorded
 from tests.database.schema.test_way_back import claim, fail
-from tests.database.work.test_alerts import Recorded
 from tests.faults.ledger.replicated import Server, running_server
 from tests.flow.client.client import SAY
 from tests.job_domain import ERRAND, RUN, ask, do_well

@@ -14,8 +14,8 @@ create function foja.may_refer(o foja.object, p_tenant text) returns boolean
 language sql stable
 return o.tenant is not distinct from p_tenant or foja.has_bytes(p_tenant, o.sha256, o.generation);
 
--- These events need an object each, except where it is null. The rows of the objects stay locked to the end of the transaction, so no purge can take one
--- in between; in order, as others lock them. A candidate for deletion stops being one.
+-- These events need an object each, except where it is null. The rows of the objects stay locked to the end of the
+-- transaction, so no purge can take one in between; in order, as others lock them. A candidate for deletion stops being one.
 create function foja.refer_objects(
     p_entity uuid[], p_seq bigint[], p_tenant text[], p_sha256 text[], p_role text[], p_built_from uuid[] default null
 ) returns void
